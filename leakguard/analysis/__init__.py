@@ -5,9 +5,9 @@ of thing from the run: types, containers, gauges, cycles, metrics of the process
 returns a ``Growth`` if ``series/``, the only judge of a list of numbers, finds growth.
 
 ``account`` subtracts what one growth explains of another: a gauge explains its buffer, a container
-its objects, and objects their memory. ``defect`` decides which types and which container belong
-together. Growth that must be reported is a ``Defect``; healthy growth is ``Cleared``, with the
-reason.
+its objects, and objects their memory. ``object_defects`` decides which types and which container
+belong together, with ``group`` and ``group_holders``. Growth that must be reported is a ``Defect``;
+healthy growth is ``Cleared``, with the reason.
 
 ``evidence`` alone decides how many measurements make a leak. ``place_in_loop`` finds phase and
 start. ``naming`` writes the ``Finding``, with the fix from ``remedy``, the allocating line from

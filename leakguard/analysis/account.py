@@ -15,6 +15,7 @@ from leakguard.analysis.behind import in_front_of, with_memory_behind
 from leakguard.analysis.case import Case, Judged, slope
 from leakguard.analysis.consequence import joined
 from leakguard.analysis.defect import Defect, with_birth, with_native
+from leakguard.analysis.group_holders import as_many
 from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.healthy import (
     ended,
@@ -39,7 +40,7 @@ from leakguard.analysis.live_memory import (
     objects_rate,
     with_kind,
 )
-from leakguard.analysis.object_defects import as_many, object_defects
+from leakguard.analysis.object_defects import object_defects
 from leakguard.analysis.own_work import left_by_looks
 from leakguard.analysis.pace import adds_up
 from leakguard.analysis.timeline import gauge_reader

@@ -16,7 +16,7 @@ _FEWEST_SAMPLES = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class Trail:
     """What the generations left behind, one after the other.
 
     Attributes:
@@ -45,16 +45,16 @@ class Birth:
         place: the line that made most of the memory; None if no line is known.
         phase: the phase that made most of the memory; empty outside of phases, None if no phase
             made most of it.
-        course: what each generation left behind; None if too few blocks were sampled to tell.
+        trail: what each generation left behind; None if too few blocks were sampled to tell.
     """
 
     place: Birthplace | None
     phase: str | None
-    course: Course | None
+    trail: Trail | None
 
     def began(self, counted: int | None) -> int | None:
         """Return the first generation that left something, given the first one by counts."""
-        return counted if self.course is None else self.course.began(counted)
+        return counted if self.trail is None else self.trail.began(counted)
 
 
 class RunBirths:
@@ -97,11 +97,11 @@ class RunBirths:
         places = (p for p in snapshot.births.places if p.place is not None and p.cohorts)
         found = [birth for p in places if (birth := self._birth(snapshot, (p,))) is not None]
         fits = [
-            (birth.course.residue.rate, birth)
+            (birth.trail.residue.rate, birth)
             for birth in found
-            if birth.course is not None
-            and birth.course.residue.steady
-            and MAJORITY * rate <= birth.course.residue.rate <= rate / MAJORITY
+            if birth.trail is not None
+            and birth.trail.residue.steady
+            and MAJORITY * rate <= birth.trail.residue.rate <= rate / MAJORITY
         ]
         return max(fits, key=lambda fit: fit[0], default=(0.0, None))[1]
 
@@ -118,13 +118,13 @@ class RunBirths:
         if left is None:  # so few samples show something only if they agree
             agree = place is not None and _since(place, 0) >= NEARLY_ALL * sum(by_phase.values())
             return Birth(place, phase if is_most else None, None) if agree else None
-        course = Course(
+        trail = Trail(
             left,
             self._generation(left.since),
             self._generation(left.since - left.earlier),
             max(generations(self._taken, left.since, rounds), 1),
         )
-        return Birth(place, phase if is_most else None, course)
+        return Birth(place, phase if is_most else None, trail)
 
     def _generation(self, round_: int) -> int:
         """Return the program's number of a round's generation; rounds are counted from 0."""

@@ -7,7 +7,6 @@ adds. Each byte belongs to one defect only.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -24,7 +23,20 @@ from leakguard.analysis.group import (
     weight,
     with_owners,
 )
-from leakguard.analysis.growth import Evidence, Growth
+from leakguard.analysis.group_holders import (
+    counted_in,
+    explains,
+    holding,
+    is_apart,
+    is_notable,
+    kept_by,
+    lead_of,
+    lead_of_entries,
+    part_of,
+    process_bytes,
+    retaining_most,
+)
+from leakguard.analysis.growth import Growth
 from leakguard.analysis.holders import (
     holder_by_instances,
     holder_by_size,
@@ -39,35 +51,17 @@ from leakguard.analysis.holders import (
 from leakguard.analysis.knowledge import keeps_self
 from leakguard.analysis.place_in_loop import (
     loose_phase,
-    loose_start,
     phase_of_graph,
     phase_of_memory,
     phases_of,
 )
-from leakguard.analysis.sources.containers import GUARDS_OWN, alike, related
-from leakguard.analysis.sources.types import KINDS
-from leakguard.analysis.timeline import count_reader
+from leakguard.analysis.sources.containers import alike, related
 from leakguard.analysis.tolerance import (
-    MAJORITY,
-    NEARLY_ALL,
-    NOTABLE_BUFFER,
     NOTABLE_ENTRIES,
     OWN_SHARE,
-    SAME_COUNT,
     SAME_RATE,
-    same,
 )
 from leakguard.model.census import GRAPH_NODE
-from leakguard.model.units import format_number
-
-# Entry types whose contents are more informative than the entries themselves.
-_RECORDS = frozenset({"tuple", "list", "dict"})
-# Entry types that are less informative than the objects that they refer to.
-_IN_FRONT = _RECORDS | {"function", "method", "builtin_function_or_method", "functools.partial"}
-# If no type's count rose with a container, at least this many looks must show that the container
-# grows. Chosen: one more than the three looks of a trend, because no other measurement supports the
-# growth.
-_LOOKS_ALONE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,11 +112,11 @@ class _Sorter:
         self.filling += [c for c in born if c.fills]
         for container in [c for c in born if not c.fills]:
             alike_named = any(alike(container.name) == alike(name) for name in self._holder_paths)
-            if alike_named or not _is_notable(container):
+            if alike_named or not is_notable(container):
                 self._merged |= {container.name} if alike_named else set()
                 continue
-            lead = _lead_of(rest, container) or container
-            told = _part(self.case, lead, container) if lead.name == container.type else lead
+            lead = lead_of_entries(rest, container) or container
+            told = part_of(self.case, lead, container) if lead.name == container.type else lead
             self.defects.append(Defect(told, (), container, None, container.bytes_rate))
             rest = [g for g in rest if not self._is_accounted(g)]
         return rest
@@ -137,13 +131,13 @@ class _Sorter:
         """Add the defects of a group: the types whose growth one phase adds."""
         named = self._holder_paths
         # All objects in one container are one defect, even if other phases made some of them.
-        holding = _holding(group, self.containers)
-        if holding and holding[0].name in named:
+        held = holding(group, self.containers)
+        if held and held[0].name in named:
             group = [self._left(g) for g in group if self._gaining(g) is not None]
         if not group:
             return
         fresh = [c for c in self.containers if c.name not in named]
-        growing = _holding(group, fresh) or _holders_of_most(group, fresh)
+        growing = holding(group, fresh) or retaining_most(group, fresh)
         kept = sum(c.bytes_rate or 0.0 for c in self.containers if c.fills or c.name in named)
         if not growing and is_kept(group, kept) and self._gaining(group[0]) is None:
             return
@@ -175,7 +169,7 @@ class _Sorter:
 
     def _unheld(self, phase: str | None, group: list[Growth], full: list[Growth]) -> None:
         """Add the defects of a group for whose types no container was seen growing."""
-        rest = [g for g in group if not any(_explains(container, g) for container in full)]
+        rest = [g for g in group if not any(explains(container, g) for container in full)]
         if not rest or not is_telling(self.case, rest):
             return
         lead = rest[0]
@@ -186,14 +180,14 @@ class _Sorter:
         looks = [] if is_programs(lead) else self.case.timeline.counted_since(lead.since)
         kept = holder_by_instances(self.case, looks, gained_bytes(rest))
         if kept is not None:
-            self._add(phase, _counted_in(self.case, lead, kept), rest, kept, known_bytes(rest))
+            self._add(phase, counted_in(self.case, lead, kept), rest, kept, known_bytes(rest))
             return
         container = holder_of(self.case, lead.name, lead.rate or 0.0)
         if container is None:
             lead, container = self._searched(lead, rest)
             self._add(phase, lead, rest, container, known_bytes(rest))
         elif not any(related(container.name, named) for named in self._holder_paths):
-            self._by_most(phase, lead, rest, container)
+            self._by_holder(phase, lead, rest, container)
 
     def _searched(self, lead: Growth, group: list[Growth]) -> tuple[Growth, Growth | None]:
         """Return the type to name, and the holder that its count does not show; None if unknown."""
@@ -203,13 +197,13 @@ class _Sorter:
             # If the holder is a single tensor with a backward graph, its entries are graph nodes,
             # and the defect is named after the nodes. If the holder is a list of tensors, for
             # example, the defect is named after the type of the list's entries.
-            return nodes if graph.type == GRAPH_NODE else _lead(group, graph), graph
+            return nodes if graph.type == GRAPH_NODE else lead_of(group, graph), graph
         if is_programs(lead):
             return lead, holder_of_as_many(self.case, lead.name)
         container = self._holder_of_bytes(group, gained_bytes(group), lead.name)
-        return lead if container is None else _lead(group, container), container
+        return lead if container is None else lead_of(group, container), container
 
-    def _by_most(
+    def _by_holder(
         self, phase: str | None, lead: Growth, group: list[Growth], container: Growth
     ) -> None:
         """Add a defect for the lead's container, and one for what lies in another container."""
@@ -220,11 +214,11 @@ class _Sorter:
             self._add(phase, most, apart, elsewhere, known_bytes(apart))
             self._add(phase, lead, [lead], container, known_bytes([lead]))
         else:
-            own = self._unproven(group, lead, [container])
+            own = self._untold(group, lead, [container])
             taken = {c.type for c in own} - {lead.name}
             rest = [g for g in group if g.name not in taken]
             self._add_parts(group, own, {})
-            size = known_bytes(rest) - sum(_kept_by(c, lead) for c in own if c.type == lead.name)
+            size = known_bytes(rest) - sum(kept_by(c, lead) for c in own if c.type == lead.name)
             self._add(phase, lead, rest, container, size)
 
     def _second(self, lead: Growth, container: Growth) -> Growth | None:
@@ -266,14 +260,14 @@ class _Sorter:
         first = next((c for c in growing if c.type == group[0].name), growing[0])
         own = self._others(first, group, growing)
         own += self._late(group, [first, *own])
-        own += self._unproven(group, group[0], [first, *own])
+        own += self._untold(group, group[0], [first, *own])
         taken = {c.type for c in own} - {first.type}
         rest = [g for g in group if g.name not in taken] or group
-        lead = _lead(rest, first)
+        lead = lead_of(rest, first)
         others = [c for c in (*own, *full) if c.type in names_of(rest)]
         size = known_bytes(rest) - sum(c.bytes_rate or 0.0 for c in others)
         if lead.name in {c.type for c in others}:
-            lead = _part(self.case, lead, first)
+            lead = part_of(self.case, lead, first)
         given = [(d.phase, d.bytes_rate) for d in self.defects if d.phase and d.bytes_rate]
         phases = phases_of(self.case, phase, group, [first, *own], given)
         self._add(phases[first.name], lead, rest, first, size)
@@ -285,7 +279,7 @@ class _Sorter:
         """Add a defect for each container, with that part of the group that it holds."""
         for container in containers:
             grown = next(g for g in group if g.name == container.type)
-            part = _part(self.case, grown, container)
+            part = part_of(self.case, grown, container)
             self._add(phases.get(container.name), part, [part], container, 0.0)
 
     def _others(self, first: Growth, group: list[Growth], growing: list[Growth]) -> list[Growth]:
@@ -299,7 +293,7 @@ class _Sorter:
         least = OWN_SHARE * max(first.bytes_rate or 0.0, known_bytes(group))
         rest = [c for c in growing if c not in same_place and c.type in names_of(group)]
         return [
-            c for c in rest if (c.bytes_rate or 0.0) >= least or _is_apart(c, group, [first, *rest])
+            c for c in rest if (c.bytes_rate or 0.0) >= least or is_apart(c, group, [first, *rest])
         ]
 
     def _late(self, group: list[Growth], known: list[Growth]) -> list[Growth]:
@@ -312,7 +306,7 @@ class _Sorter:
                 late.append(holder_of_rest(self.case, growing, mine))
         return [container for container in late if container is not None]
 
-    def _unproven(self, group: list[Growth], lead: Growth, known: list[Growth]) -> list[Growth]:
+    def _untold(self, group: list[Growth], lead: Growth, known: list[Growth]) -> list[Growth]:
         """Return containers that keep what the known ones do not, though no trend proves them.
 
         The first of the known ones holds the lead. What a container retains is in no other one, so
@@ -324,7 +318,7 @@ class _Sorter:
             first = known[0] if growing.name == lead.name else None
             mine = next((c for c in others if c.type == growing.name), first)
             container = self._gaining(growing) if mine is None else self._second(growing, mine)
-            if container is not None and _kept_by(container, growing) >= NOTABLE_ENTRIES:
+            if container is not None and kept_by(container, growing) >= NOTABLE_ENTRIES:
                 inside = any(related(container.name, other.name) for other in others)
                 found += [] if inside else [container]
         return found
@@ -344,10 +338,10 @@ class _Sorter:
         process.
         """
         beside = tuple(growing for growing in group if growing.name != lead.name)
-        size = max(_kept_by(container, lead), own_bytes)
+        size = max(kept_by(container, lead), own_bytes)
         phase = phase or phase_of_graph(self.case, lead, container)
         phase = phase or phase_of_memory(self.case, lead, size)
-        known = size if size > 0 else _process_bytes(self.case, lead, phase)
+        known = size if size > 0 else process_bytes(self.case, lead, phase)
         self.defects.append(Defect(lead, beside, container, phase, known))
 
     def join_method_caches(self) -> None:
@@ -371,179 +365,6 @@ class _Sorter:
         known = self._holder_paths | self._merged | excused | {c.name for c in self.filling}
         for container in self.containers:
             is_related = any(related(container.name, path) for path in known)
-            if not is_related and _is_notable(container):
+            if not is_related and is_notable(container):
                 phase = loose_phase(self.case, container)
                 self.defects.append(Defect(container, (), container, phase, container.bytes_rate))
-
-
-# -- containers of a group -------------------------------------------------------------------------
-
-
-def _holding(group: list[Growth], containers: list[Growth]) -> list[Growth]:
-    """Return the unbounded containers whose elements, or graphs, belong to the group."""
-    names = names_of(group)
-    strong = any(map(is_programs, group))
-    own = [
-        container
-        for container in containers
-        if (container.type in names or (container.keeps_graphs and "torch.Tensor" in names))
-        # A registry of weak references keeps no object alive: it grows because the objects become
-        # more. So it is no holder if it lies in the standard library, or if the program's own
-        # classes grow. If only builtin types grow, they may be the registry's own entries.
-        and not (container.is_weak and (strong or _is_standard(container.name)))
-    ]
-    return [c for c in own if not c.fills]
-
-
-def _is_standard(path: str) -> bool:
-    """True for a place in the standard library."""
-    return path.partition(".")[0] in sys.stdlib_module_names
-
-
-def _holders_of_most(group: list[Growth], containers: list[Growth]) -> list[Growth]:
-    """Return the container that keeps the group alive although its entries are of other types.
-
-    The container must retain about as many bytes as the group gains; a larger container holds
-    something else.
-    """
-    known = known_bytes(group)
-    least, most = MAJORITY * known, known / MAJORITY
-    return [c for c in containers if not c.fills and least < (c.bytes_rate or 0.0) <= most][:1]
-
-
-def _lead_of(types: Sequence[Growth], container: Growth) -> Growth | None:
-    """Return the type to name for a container's entries; None if no count of it grows.
-
-    Entries that are tuples, lists or dicts say little. A class of the program with one instance in
-    each of them says more, and so does the type that has most of their bytes.
-    """
-    own = next((g for g in types if g.name == container.type), None)
-    if container.type not in _RECORDS:
-        return own
-    one_each = (g for g in types if is_programs(g) and as_many(g, container))
-    size = container.bytes_rate or 0.0
-    heavy = [g for g in types if MAJORITY * size <= (g.bytes_rate or 0.0) <= size / MAJORITY]
-    most = max(heavy, key=lambda growing: growing.bytes_rate or 0.0, default=own)
-    return next(one_each, most)
-
-
-def _explains(container: Growth, growing: Growth) -> bool:
-    """True if a filling container gains nearly all new objects of a type, or gains as many."""
-    gained = container.rate or 0.0
-    if container.type == growing.name:
-        return (growing.rate or 0.0) <= gained / NEARLY_ALL
-    return growing.watched is None and as_many(growing, container)
-
-
-def as_many(growing: Growth, container: Growth) -> bool:
-    """Return True if a type gains as many objects per generation as a container gains entries."""
-    return same(growing.rate or 0.0, container.rate or 0.0, SAME_COUNT)
-
-
-def _lead(group: list[Growth], container: Growth) -> Growth:
-    """Return the type to name: the type of the entries, or else the program's own class.
-
-    If each entry is a tuple or dict with one instance of a class, this class is more informative. A
-    type that gains a different number of objects than the container gains entries is not assumed
-    to lie in it.
-    """
-    entry = next((g for g in group if g.name == container.type), None)
-    if is_programs(group[0]) and (entry is None or entry.name in _IN_FRONT):
-        return group[0]
-    lead = entry or group[0]
-    inside = (g for g in group if "." in g.name and as_many(g, container))
-    return next(inside, lead) if lead.name in _RECORDS else lead
-
-
-def _counted_in(case: Case, lead: Growth, kept: Growth) -> Growth:
-    """Return the growth of the type in a container, at the container's rate.
-
-    The looks are too few to judge this type alone, so the other facts are those of ``lead``, a type
-    that grows together with it.
-    """
-    name = kept.type or ""
-    series = case.timeline.best_series(name, count_reader(name))
-    return replace(
-        lead,
-        name=name,
-        kind=KINDS.get(name, "instances"),
-        type=name,
-        rate=kept.rate,
-        interval=None,
-        judged=case.judge(series, integer=True),
-        contribution=case.type_share(name, lead.since),
-        evidence=kept.evidence,
-    )
-
-
-def _is_apart(container: Growth, group: list[Growth], all_: list[Growth]) -> bool:
-    """True if the containers of a type together gain no more than the type, so share no objects."""
-    grown = next(g for g in group if g.name == container.type)
-    together = sum(c.rate or 0.0 for c in all_ if c.type == container.type)
-    return container.proven and together <= (1 + SAME_RATE) * (grown.rate or 0.0)
-
-
-def _part(case: Case, growing: Growth, container: Growth) -> Growth:
-    """Return the part of a type's growth that goes into one of several containers.
-
-    A container that one look saw has no rate of its own.
-    """
-    judged = container.judged
-    if (
-        judged is None
-        or len(judged.series) < 2
-        or (container.proven and as_many(growing, container))
-    ):
-        return growing
-    rate = container.rate or 0.0
-    return replace(
-        growing,
-        rate=rate,
-        bytes_rate=container.bytes_rate,
-        interval=None,
-        since=loose_start(case, container),
-        counts=tuple(map(int, judged.series.values)),
-        judged=judged,
-        evidence=(
-            Evidence("count", f"{format_number(rate)} per generation of what the count gains"),
-        ),
-    )
-
-
-# -- containers without a type ---------------------------------------------------------------------
-
-
-def _is_notable(container: Growth) -> bool:
-    if container.is_weak or container.fills or GUARDS_OWN in container.name.partition("[*]")[0]:
-        return False
-    kept = container.bytes_rate or 0.0
-    if container.is_buffer or container.keeps_graphs:
-        return kept >= NOTABLE_BUFFER
-    judged = container.judged
-    seen = judged is not None and judged.grows and len(judged.series) >= _LOOKS_ALONE
-    return (seen or container.is_born) and kept >= NOTABLE_ENTRIES
-
-
-def _kept_by(container: Growth | None, lead: Growth) -> float:
-    """Return the bytes per generation that a container retains, measured across looks if possible.
-
-    For a container seen in only one look, assume that all entries retain the same and that entries
-    were added evenly since their contents began to grow.
-    """
-    if container is None or container.judged is None or container.holder is None:
-        return 0.0 if container is None else container.bytes_rate or 0.0
-    holder, looks = container.holder, container.judged.series
-    if len(looks) > 1 or not holder.entries:
-        return container.bytes_rate or 0.0
-    rounds = max(looks.generations[-1] - (lead.since or 0) + 1, 1)
-    came = min(lead.rate or 0.0, holder.entries / rounds)
-    return (holder.retained_bytes or 0) / holder.entries * came
-
-
-def _process_bytes(case: Case, lead: Growth, phase: str | None) -> float | None:
-    """Return the growth of the process's memory in a phase, for objects without known sizes."""
-    shares = (
-        case.contribution(metric, lead.since).by_phase.get(phase, 0.0)
-        for metric in ("heap_in_use", "rss")
-    )
-    return next((share for share in shares if share > 0), None)

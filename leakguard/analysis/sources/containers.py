@@ -121,28 +121,28 @@ def _by_births(case: Case, seen: History) -> Growth | None:
     """
     holder = seen[-1][1]
     birth = case.births.of_holder(holder.path)
-    course = None if birth is None else birth.course
-    if course is None or not course.residue.steady or not holder.entries:
+    trail = None if birth is None else birth.trail
+    if trail is None or not trail.residue.steady or not holder.entries:
         return None
     container = growth_of(case, seen)
     if container.is_weak or holder.path.startswith(NO_ROOT):
         return None
-    born = course.residue.rate * course.lasted
+    born = trail.residue.rate * trail.lasted
     retained = float(holder.retained_bytes or born)
     share = min(born / retained, 1.0)  # the share of the retained bytes that the loop made
     share = 1.0 if share >= NEARLY_ALL else share
     known = container.since is not None
     return replace(
         container,
-        rate=container.rate if known else share * holder.entries / course.lasted,
-        bytes_rate=container.bytes_rate if known else share * retained / course.lasted,
-        since=course.began(container.since),
+        rate=container.rate if known else share * holder.entries / trail.lasted,
+        bytes_rate=container.bytes_rate if known else share * retained / trail.lasted,
+        since=trail.began(container.since),
         proven=True,
         evidence=(
             Evidence(
                 "births",
-                f"{holder.path} keeps as much of what each generation since {course.since} has "
-                f"made ({course.residue.samples} samples)",
+                f"{holder.path} keeps as much of what each generation since {trail.since} has "
+                f"made ({trail.residue.samples} samples)",
             ),
         ),
     )
