@@ -122,8 +122,14 @@ class _Sorter:
         return rest
 
     def _is_accounted(self, growing: Growth) -> bool:
-        """Return whether the defects so far account for all that a type gains."""
+        """Return whether the defects so far account for all that a type gains.
+
+        Objects inside the entries of a container are compared by their bytes.
+        """
         mine = [d for d in self.defects if growing.name in (d.lead.name, d.lead.type)]
+        if any(d.container is not None and d.container.type != growing.name for d in mine):
+            size = sum(d.bytes_rate or 0.0 for d in mine)
+            return (growing.bytes_rate or 0.0) <= (1 + SAME_RATE) * size
         gained = sum((d.container or d.lead).rate or 0.0 for d in mine)
         return bool(mine) and (growing.rate or 0.0) <= (1 + SAME_RATE) * gained
 
