@@ -166,11 +166,22 @@ class _Sorter:
         )
 
     def _gaining(self, growing: Growth) -> Growth | None:
-        """Return the container that gained what a type gained, unless a defect names it already."""
+        """Return the container that gained what a type gained, unless a defect accounts for it.
+
+        The container may lie inside the objects of a defect. Then its path begins with their class,
+        or it would retain more than live memory has gained besides all defects.
+        """
         container = holder_that_gained(self.case, growing.name, growing.rate or 0.0)
         known = self._holder_paths | self._merged | {c.name for c in self.filling}
         if container is None or any(related(container.name, path) for path in known):
             return None
+        if any(container.name.startswith(f"{defect.lead.name}.") for defect in self.defects):
+            return None
+        memory = self.case.memory()
+        if memory is not None and memory.grows:
+            gained = (1 + SAME_RATE) * memory.verdict.rate
+            left = gained - sum(defect.bytes_rate or 0.0 for defect in self.defects)
+            return container if kept_by(container, growing) <= left else None
         return container
 
     def _unheld(self, phase: str | None, group: list[Growth], full: list[Growth]) -> None:
@@ -325,7 +336,11 @@ class _Sorter:
             mine = next((c for c in others if c.type == growing.name), first)
             container = self._gaining(growing) if mine is None else self._second(growing, mine)
             if container is not None and kept_by(container, growing) >= NOTABLE_ENTRIES:
-                inside = any(related(container.name, other.name) for other in others)
+                inside = any(
+                    related(container.name, other.name)
+                    or container.name.startswith(f"{other.type}.")
+                    for other in others
+                )
                 found += [] if inside else [container]
         return found
 

@@ -119,3 +119,33 @@ def test_container_that_the_last_look_alone_saw_holds_what_its_type_gained_in_al
     found = {f.held_by for f in diagnose(replace(run.run(), snapshots=seen)).findings}
     assert NOTES in found
     assert (BUFFERS in found) is told
+
+
+@pytest.mark.parametrize("inner", ["app.Rollout.rewards[*]", "app.played.rewards[*]"])
+def test_container_inside_the_objects_of_a_holder_is_no_finding_of_its_own(inner):
+    run = RunStory()
+    for n in range(ROUNDS + 1):
+        state = State({"rss": 200_000 * KB, "heap_in_use": 50_000 * KB + 600 * KB * n},
+                      {"float": 1_000 + 25_000 * n, "app.Rollout": n},
+                      {"float": 24 * KB + 600 * KB * n, "app.Rollout": 48 * n})  # fmt: skip
+        if n:
+            run.generation(work=state)
+        else:
+            run.baseline(state)
+    line = made(7, "work", {n: 600_000.0 for n in range(ROUNDS)}, samples=3)
+
+    def looked(snapshot):
+        n = snapshot.generation
+        if snapshot.moment != "generation" or n not in LOOKS:
+            return snapshot
+        at = LOOKS.index(n)
+        before = LOOKS[at - 1] if at else None
+        born = (line,) if n == ROUNDS else ()
+        kept = Holder("app.kept[*]", "app.Rollout", n, before, at, None, None, 600 * KB * n,
+                      born=born)  # fmt: skip
+        inside = Holder(inner, "float", 25_000 * n, retained_bytes=600 * KB * n)
+        return replace(snapshot, holders=(kept, inside))
+
+    told = run.run()
+    report = diagnose(replace(told, snapshots=tuple(map(looked, told.snapshots))))
+    assert [finding.held_by for finding in report.findings] == ["app.kept[*]"]
