@@ -132,7 +132,7 @@ def test_container_inside_the_objects_of_a_holder_is_no_finding_of_its_own(inner
             run.generation(work=state)
         else:
             run.baseline(state)
-    line = made(7, "work", {n: 600_000.0 for n in range(ROUNDS)}, samples=3)
+    line = made(7, "work", dict.fromkeys(range(ROUNDS), 600000.0), samples=3)
 
     def looked(snapshot):
         n = snapshot.generation
