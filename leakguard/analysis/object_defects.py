@@ -196,7 +196,7 @@ class _Sorter:
         # no search is needed.
         looks = [] if is_programs(lead) else self.case.timeline.counted_since(lead.since)
         kept = holder_by_instances(self.case, looks, gained_bytes(rest))
-        if kept is not None:
+        if kept is not None and kept.name not in self._holder_paths:
             self._add(phase, counted_in(self.case, lead, kept), rest, kept, known_bytes(rest))
             return
         container = holder_of(self.case, lead.name, lead.rate or 0.0)
@@ -326,8 +326,8 @@ class _Sorter:
     def _untold(self, group: list[Growth], lead: Growth, known: list[Growth]) -> list[Growth]:
         """Return containers that keep what the known ones do not, though no trend proves them.
 
-        The first of the known ones holds the lead. What a container retains is in no other one, so
-        no byte is counted twice.
+        The first of the known ones holds the lead. Each container has the type whose objects it
+        keeps, which may lie deeper than its entries.
         """
         found: list[Growth] = []
         for growing in group:
@@ -341,7 +341,7 @@ class _Sorter:
                     or container.name.startswith(f"{other.type}.")
                     for other in others
                 )
-                found += [] if inside else [container]
+                found += [] if inside else [replace(container, type=growing.name)]
         return found
 
     def _add(

@@ -149,3 +149,39 @@ def test_container_inside_the_objects_of_a_holder_is_no_finding_of_its_own(inner
     told = run.run()
     report = diagnose(replace(told, snapshots=tuple(map(looked, told.snapshots))))
     assert [finding.held_by for finding in report.findings] == ["app.kept[*]"]
+
+
+def test_texts_inside_the_entries_of_a_container_are_told_beside_a_class_of_the_same_phase():
+    looks = (3, 4, 5, 6, 7, 8)
+    run = RunStory()
+    for n in range(ROUNDS + 1):
+        state = State({"rss": 200_000 * KB, "heap_in_use": 50_000 * KB + 200 * KB * n},
+                      {"str": 1_000 + 600 * n, "app.Trial": 20 * n},
+                      {"str": 100 * KB + 100 * KB * n, "app.Trial": 100 * KB * n})  # fmt: skip
+        if n:
+            run.generation(work=state)
+        else:
+            run.baseline(state)
+
+    def looked(snapshot):
+        n = snapshot.generation
+        if snapshot.moment != "generation" or n not in looks:
+            return snapshot
+        at = looks.index(n)
+
+        def grown(path: str, element: str, each: int, streak: int) -> Holder:
+            before = each * looks[at - 1] if at and streak else None
+            return Holder(path, element, each * n, before, streak, retained_bytes=100 * KB * n)
+
+        held = (
+            grown("app.trials[*]", "app.Trial", 20, at),
+            grown("app.shelves[*][*]", "list", 1, at),
+            grown("app.shelves[*][*][*]", "str", 600, 0),
+        )
+        return replace(snapshot, holders=held)
+
+    told = run.run()
+    report = diagnose(replace(told, snapshots=tuple(map(looked, told.snapshots))))
+    found = {finding.held_by: finding.bytes_per_generation for finding in report.findings}
+    assert found.keys() == {"app.trials[*]", "app.shelves[*][*]"}
+    assert sum(size or 0.0 for size in found.values()) == pytest.approx(200 * KB, rel=0.1)
