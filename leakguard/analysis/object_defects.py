@@ -143,10 +143,12 @@ class _Sorter:
         if not group:
             return
         fresh = [c for c in self.containers if c.name not in named]
-        growing = holding(group, fresh) or retaining_most(group, fresh)
-        kept = sum(c.bytes_rate or 0.0 for c in self.containers if c.fills or c.name in named)
-        if not growing and is_kept(group, kept) and self._gaining(group[0]) is None:
-            return
+        growing = holding(group, fresh)
+        if not growing and self._gaining(group[0]) is None:
+            kept = sum(c.bytes_rate or 0.0 for c in self.containers if c.fills or c.name in named)
+            growing = retaining_most(group, fresh)
+            if not growing and is_kept(group, kept):
+                return
         names, full = names_of(group), [c for c in fresh if c.fills]
         self.filling += [c for c in full if c.type in names and c not in self.filling]
         if growing:
