@@ -57,6 +57,7 @@ from leakguard.analysis.place_in_loop import (
 )
 from leakguard.analysis.sources.containers import alike, related
 from leakguard.analysis.tolerance import (
+    MAJORITY,
     NOTABLE_ENTRIES,
     OWN_SHARE,
     SAME_RATE,
@@ -171,7 +172,7 @@ class _Sorter:
         """Return the container that gained what a type gained, unless a defect accounts for it.
 
         The container may lie inside the objects of a defect. Then its path begins with their class,
-        or it would retain more than live memory has gained besides all defects.
+        or most of what it retains is more than live memory has gained besides all defects.
         """
         container = holder_that_gained(self.case, growing.name, growing.rate or 0.0)
         known = self._holder_paths | self._merged | {c.name for c in self.filling}
@@ -183,7 +184,7 @@ class _Sorter:
         if memory is not None and memory.grows:
             gained = (1 + SAME_RATE) * memory.verdict.rate
             left = gained - sum(defect.bytes_rate or 0.0 for defect in self.defects)
-            return container if kept_by(container, growing) <= left else None
+            return container if MAJORITY * kept_by(container, growing) <= left else None
         return container
 
     def _unheld(self, phase: str | None, group: list[Growth], full: list[Growth]) -> None:
