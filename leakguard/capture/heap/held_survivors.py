@@ -8,7 +8,7 @@ from typing import Any
 
 from leakguard.capture.births import Survivor, Survivors
 from leakguard.capture.heap.graph import Graph
-from leakguard.capture.heap.path_tree import NO_NODE
+from leakguard.capture.heap.path_tree import KEY, NO_NODE
 from leakguard.model.births import Birthplace
 
 #: Takes the address at which the memory of an array or tensor begins. Returns the object that
@@ -42,6 +42,7 @@ class HeldSurvivors:
         memory_at: MemoryAt,
         containers: bytes,
         grown: Collection[int],
+        kinds: Sequence[int],
     ) -> None:
         """Share out the survivors.
 
@@ -51,11 +52,13 @@ class HeldSurvivors:
             memory_at: finds the memory of arrays and tensors.
             containers: a byte for each path; nonzero if containers lie at the path.
             grown: the paths of containers that grew between looks.
+            kinds: the kind of the edge that leads to each path.
         """
         self._graph = graph
         self._survivors = survivors
         self._containers = containers
         self._grown = grown
+        self._kinds = kinds
         self._by_path: defaultdict[int, list[tuple[int, Survivor]]] = defaultdict(list)
         self._entries: defaultdict[int, set[int]] = defaultdict(set)
         self._share(self._found(memory_at))
@@ -67,10 +70,11 @@ class HeldSurvivors:
     def born(self, path: int) -> tuple[Birthplace, ...]:
         """Return where the survivors that a path gains were made."""
         all_ = self._by_path.get(path, [])
-        sure = [entry for entry in all_ if not self._is_recycled(entry[0])]
-        enough = self._bytes(sure) >= _ENOUGH_SURE * self._bytes(all_)
+        # The keys of a dict are made elsewhere than what the dict keeps for them.
+        kept = self._mostly(all_, lambda node: not self._is_key(node))
+        sure = [entry for entry in kept if not self._is_recycled(entry[0])]
         entries = (block.row for node, block in sure if node in self._entries[path])
-        kept = sure if enough else all_
+        kept = self._mostly(kept, lambda node: not self._is_recycled(node))
         return self._survivors.places([block.row for _, block in kept], entries)
 
     def _found(self, memory_at: MemoryAt) -> list[tuple[int, Survivor]]:
@@ -114,6 +118,16 @@ class HeldSurvivors:
             if len(by_entry) >= _FEWEST_ENTRIES
             and sum(map(len, by_entry.values())) <= _MOST_ROUNDS_AN_ENTRY * len(by_entry)
         }
+
+    def _mostly(
+        self, entries: list[tuple[int, Survivor]], wanted: Callable[[int], bool]
+    ) -> list[tuple[int, Survivor]]:
+        """Return the survivors that are wanted, or all of them if these have too few bytes."""
+        chosen = [entry for entry in entries if wanted(entry[0])]
+        return chosen if self._bytes(chosen) >= _ENOUGH_SURE * self._bytes(entries) else entries
+
+    def _is_key(self, node: int) -> bool:
+        return self._kinds[self._graph.path_of(node)] == KEY
 
     def _is_recycled(self, node: int) -> bool:
         return id(type(self._graph.object_at(node))) in _RECYCLED

@@ -214,7 +214,8 @@ class _Questions:
         for path in self._containers:
             containers[path] = self._paths.kind[path] != NAMESPACE
         growing = {change.path for change in grown}
-        return HeldSurvivors(self._graph, survivors, memory_at, bytes(containers), growing)
+        kinds = self._paths.kind
+        return HeldSurvivors(self._graph, survivors, memory_at, bytes(containers), growing, kinds)
 
     def _chosen(
         self, grown: Sequence[PathGrowth], suspects: Sequence[str], gaining: Sequence[int]

@@ -155,3 +155,32 @@ def test_watch_without_a_record_does_nothing():
     assert watch.at_round_end(last=True) is None
     assert watch.at_end() is None
     watch.stop()
+
+
+KEYED = """
+import sys
+from leakguard import LeakGuard
+cache = {}
+
+def keys(generation):
+    return [f"{generation}-{number:06}" * 30 for number in range(100)]
+
+def ids(text):
+    return [number * 1000 for number in range(len(text) // 4)]
+
+with LeakGuard(out=sys.argv[1]) as guard:
+    for generation in guard.generations(30):
+        texts = keys(generation)
+        with guard.phase("encode"):
+            for text in texts:
+                cache[text] = ids(text)
+"""
+
+
+@needs_births
+def test_line_is_that_of_what_a_dict_keeps_and_not_that_of_its_keys(tmp_path):
+    (finding,) = diagnose(played(tmp_path, KEYED)).findings
+
+    assert (finding.held_by, finding.phase) == ("__main__.cache[*]", "encode")
+    assert finding.created_at is not None
+    assert finding.created_at.endswith("in ids")
