@@ -190,6 +190,11 @@ class Recorder:
                 survivors=self.survivors,
             )
 
+    @property
+    def held_bytes(self) -> int:
+        """The memory in bytes that holds what the last look at holders saw."""
+        return 0 if self._paths is None else self._paths.held_bytes
+
     def remember(self) -> None:
         """Walk the references once, so that ``inspect`` can find what has grown since."""
         self._check_heap_is_walked()

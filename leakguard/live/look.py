@@ -24,13 +24,18 @@ _LATER = "something grows; a later look finds who holds it, when max_overhead al
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What one look saw, at the depth that it reached; ``why`` is the reason for the look."""
+    """What one look saw, at the depth that it reached.
+
+    ``why`` is the reason for the look. ``held`` is the memory in bytes that the guard kept of
+    earlier looks when the numbers were read.
+    """
 
     seen: Observation
     depth: Depth = Depth.NUMBERS
     found: Inspection | None = None
     collection: Collection | None = None
     why: str | None = None
+    held: int = 0
 
 
 @dataclass(slots=True)
@@ -59,15 +64,17 @@ class Looker:
 
     def glance(self, reading: PackedMeasurement) -> Look:
         """Return the cheap numbers of a reading, with the gauges."""
-        return Look(self.recorder.observe(reading, deep=False))
+        held = self.recorder.held_bytes
+        return Look(self.recorder.observe(reading, deep=False), held=held)
 
     def census(
         self, reading: PackedMeasurement, before: PackedCounts | None = None, why: str | None = None
     ) -> Look:
         """Take a census."""
+        held = self.recorder.held_bytes
         with self.schedule.charged(Depth.CENSUS):
             seen = self.recorder.observe(reading, deep=True, before=before)
-        return Look(seen, Depth.CENSUS, why=why)
+        return Look(seen, Depth.CENSUS, why=why, held=held)
 
     def start(self, reading: PackedMeasurement) -> Look:
         """Take a census before the loop, if it is cheap."""

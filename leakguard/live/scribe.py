@@ -109,7 +109,7 @@ class Scribe:
             self.meter.elapsed,
             cost,
             self.safety.taken_notes(),
-            0 if self.elsewhere else self.journal.held_bytes,
+            0 if self.elsewhere else self.journal.held_bytes + look.held,
         )
         self.journal.add(snapshot, round_)
         self.sinks.write(snapshot)

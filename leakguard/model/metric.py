@@ -105,7 +105,8 @@ _ALL = (
            "the guard's record of the run. Mappings of native code are not included.",
            {"heap_in_use": 1, "python_in_use": 1}, "own_memory"),
     Metric("own_memory", "bytes", "Guard's own history",
-           "The guard's record of the run so far, in this process."),
+           "The guard's record of the run so far, in this process, and what it keeps of its "
+           "looks."),
     Metric("rss_in_use", "bytes", "Anonymous RSS in use",
            "Anonymous RSS without the memory that both allocators keep free. RSS itself stays the "
            "same while freed memory is reused.",

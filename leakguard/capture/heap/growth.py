@@ -6,6 +6,7 @@ by paths, not by objects, so no object of the program is kept alive between look
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -52,6 +53,12 @@ class PathMemory:
     _times: bytearray = field(default_factory=bytearray)
     _rests: bytearray = field(default_factory=bytearray)
     _gaps: bytearray = field(default_factory=bytearray)
+
+    @property
+    def held_bytes(self) -> int:
+        """The memory in bytes that holds the columns."""
+        columns = (self._keys, self._sizes, self._objects, self._places)
+        return sum(map(sys.getsizeof, (*columns, self._times, self._rests, self._gaps)))
 
     def after(
         self,
