@@ -148,7 +148,7 @@ class _Sorter:
         if not growing and self._gaining(group[0]) is None:
             kept = sum(c.bytes_rate or 0.0 for c in self.containers if c.fills or c.name in named)
             growing = retaining_most(group, fresh)
-            if not growing and is_kept(group, kept):
+            if not growing and (is_kept(group, kept) or self._is_inside(known_bytes(group))):
                 return
         names, full = names_of(group), [c for c in fresh if c.fills]
         self.filling += [c for c in full if c.type in names and c not in self.filling]
@@ -180,12 +180,16 @@ class _Sorter:
             return None
         if any(container.name.startswith(f"{defect.lead.name}.") for defect in self.defects):
             return None
+        return None if self._is_inside(kept_by(container, growing)) else container
+
+    def _is_inside(self, size: float) -> bool:
+        """Return whether most of ``size`` is more than live memory gained besides all defects."""
         memory = self.case.memory()
-        if memory is not None and memory.grows:
-            gained = (1 + SAME_RATE) * memory.verdict.rate
-            left = gained - sum(defect.bytes_rate or 0.0 for defect in self.defects)
-            return container if MAJORITY * kept_by(container, growing) <= left else None
-        return container
+        if memory is None or not memory.grows or not self.defects:
+            return False
+        gained = (1 + SAME_RATE) * memory.verdict.rate
+        left = gained - sum(defect.bytes_rate or 0.0 for defect in self.defects)
+        return MAJORITY * size > left
 
     def _unheld(self, phase: str | None, group: list[Growth], full: list[Growth]) -> None:
         """Add the defects of a group for whose types no container was seen growing."""

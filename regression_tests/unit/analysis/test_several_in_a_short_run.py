@@ -126,8 +126,9 @@ def test_container_inside_the_objects_of_a_holder_is_no_finding_of_its_own(inner
     run = RunStory()
     for n in range(ROUNDS + 1):
         state = State({"rss": 200_000 * KB, "heap_in_use": 50_000 * KB + 600 * KB * n},
-                      {"float": 1_000 + 25_000 * n, "app.Rollout": n},
-                      {"float": 24 * KB + 600 * KB * n, "app.Rollout": 48 * n})  # fmt: skip
+                      {"float": 1_000 + 25_000 * n, "app.Rollout": n, "app.Rules": n},
+                      {"float": 24 * KB + 600 * KB * n, "app.Rollout": 48 * n,
+                       "app.Rules": 112 * n})  # fmt: skip
         if n:
             run.generation(work=state)
         else:
