@@ -90,12 +90,12 @@ class Journal:
 
     def add(self, snapshot: Snapshot, round_: int | None) -> None:
         """Record one snapshot."""
-        first = self._delta.first
+        packed = self._delta.packed
         try:
             reduced = self._delta.reduced(snapshot)
             self._keep(schema.encode_snapshot(reduced), snapshot, round_)
         except BaseException:  # interrupted: later lines must not refer to an unwritten census
-            self._delta.first = first
+            self._delta.packed = packed
             raise
         if self._children is not None and snapshot.moment == "generation":
             self._children.look(snapshot)

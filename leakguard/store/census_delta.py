@@ -16,24 +16,23 @@ _censuses = msgspec.msgpack.Decoder(Census)
 
 
 class CensusDelta:
-    """Omits from a census the types that are as in the ``first`` one; ``whole`` restores them."""
+    """Omits from a census the types that are as in the ``first`` one; ``whole`` restores them.
+
+    ``packed`` is the first census as one object, which a census counts as one; None before it.
+    """
 
     def __init__(self) -> None:
-        self._first: bytes | None = None  # one object, which a census counts as one
+        self.packed: bytes | None = None
 
     @property
     def first(self) -> Census | None:
-        """The first census of the run."""
-        return None if self._first is None else _censuses.decode(self._first)
-
-    @first.setter
-    def first(self, census: Census | None) -> None:
-        self._first = None if census is None else msgspec.msgpack.encode(census)
+        """The first census of the run, unpacked anew."""
+        return None if self.packed is None else _censuses.decode(self.packed)
 
     @property
     def held_bytes(self) -> int:
         """The memory in bytes that holds the first census."""
-        return 0 if self._first is None else sys.getsizeof(self._first)
+        return 0 if self.packed is None else sys.getsizeof(self.packed)
 
     def reduced(self, snapshot: Snapshot) -> Snapshot:
         """Return the snapshot as written; the first snapshot with a census is written in full."""
@@ -41,7 +40,7 @@ class CensusDelta:
         if census is None or not census.complete:
             return snapshot
         if (begun := self.first) is None:
-            self.first = census
+            self.packed = msgspec.msgpack.encode(census)
             return snapshot
         first = begun.types
         gone = {name: TypeCount(0, 0) for name in first if name not in census.types}
