@@ -127,12 +127,16 @@ class _Sorter:
 
         Objects inside the entries of a container are compared by their bytes.
         """
-        mine = [d for d in self.defects if growing.name in (d.lead.name, d.lead.type)]
+        mine = self._told_of(growing)
         if any(d.container is not None and d.container.type != growing.name for d in mine):
             size = sum(d.bytes_rate or 0.0 for d in mine)
             return (growing.bytes_rate or 0.0) <= (1 + SAME_RATE) * size
         gained = sum((d.container or d.lead).rate or 0.0 for d in mine)
         return bool(mine) and (growing.rate or 0.0) <= (1 + SAME_RATE) * gained
+
+    def _told_of(self, growing: Growth) -> list[Defect]:
+        """Return the defects that are named after a type."""
+        return [d for d in self.defects if growing.name in (d.lead.name, d.lead.type)]
 
     def add_group(self, phase: str | None, group: list[Growth]) -> None:
         """Add the defects of a group: the types whose growth one phase adds."""
@@ -159,7 +163,7 @@ class _Sorter:
 
     def _left(self, growing: Growth) -> Growth:
         """Return the part of a type's growth that no defect accounts for."""
-        mine = [d for d in self.defects if growing.name in (d.lead.name, d.lead.type)]
+        mine = self._told_of(growing)
         counted = sum((d.container or d.lead).rate or 0.0 for d in mine)
         size = sum(d.bytes_rate or 0.0 for d in mine)
         return replace(
