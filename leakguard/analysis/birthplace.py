@@ -137,12 +137,15 @@ class RunBirths:
 def _place(kept: list[tuple[Birthplace, float]]) -> Birthplace | None:
     """Return the line that made the entries themselves, else the line that made the most bytes.
 
-    ``kept`` has the live bytes of each line.
+    ``kept`` has the live bytes of each line. A line that made nearly all of the bytes comes first:
+    of entries that are small, chance decides whether two are sampled.
     """
     lines = [(p, size) for p, size in kept if p.place is not None and p.samples >= _FEWEST_SAMPLES]
-    if sum(place.entries for place, _ in lines) >= _FEWEST_SAMPLES:
+    most, size = max(lines, key=lambda line: line[1], default=(None, 0.0))
+    is_nearly_all = size >= NEARLY_ALL * sum(made for _, made in kept)
+    if not is_nearly_all and sum(place.entries for place, _ in lines) >= _FEWEST_SAMPLES:
         return max(lines, key=lambda line: line[0].entries)[0]
-    return max(lines, key=lambda line: line[1], default=(None, 0.0))[0]
+    return most
 
 
 def _base(path: str) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from leakguard import diagnose
 from leakguard.model import Birthplace, Births, Cohort, Holder, Run
 from leakguard.testing import RunStory, State
@@ -118,3 +120,13 @@ def test_births_of_what_lies_in_the_entries_are_those_of_the_container():
     (finding,) = diagnose(run(outer, deeper)).findings
 
     assert (finding.phase, finding.created_at) == ("load", "train.py:7 in f7")
+
+
+@pytest.mark.parametrize(("share", "told"), [(0.95, "train.py:9 in f9"), (0.6, "train.py:7 in f7")])
+def test_line_of_small_entries_gives_way_to_a_line_that_made_nearly_all_bytes(share, told):
+    entries = replace(birthplace(7, [(1 - share) * MB] * ROUNDS), entries=3)
+    contents = birthplace(9, [share * MB] * ROUNDS)
+
+    (finding,) = diagnose(run(holder("app.kept[*]", entries, contents))).findings
+
+    assert finding.created_at == told
