@@ -68,11 +68,11 @@ class Births:
         bytes: bytes born since the record began that are alive, in all places, listed or not.
         error: the standard error of ``bytes``.
         share: the share of the program's CPU time since the record began that was recorded.
-        interval: the mean distance between two samples of Python's memory, in bytes, at that
-            moment.
+        interval: the mean distance between two samples of Python's blocks of up to 512 bytes, in
+            bytes, at that moment. Larger blocks have larger distances of their own.
         places: the places with the most live bytes, and those with the most old bytes.
-        native_interval: the mean distance between two samples of C memory, in bytes; None if C
-            memory is not recorded.
+        native_interval: the same for blocks of up to 512 bytes of C memory; None if C memory is
+            not recorded.
         samples: how many live blocks were sampled.
     """
 

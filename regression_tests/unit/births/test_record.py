@@ -150,6 +150,51 @@ def test_intervals_follow_what_the_program_allocates():
     assert said == ["True", "True"]
 
 
+def test_large_blocks_that_come_and_go_leave_the_samples_of_small_ones():
+    said = run("""
+        record.stop()
+        record = BirthRecord(seed=3, native=False)
+        record.start()
+        class Entry:
+            __slots__ = ("number",)
+        def keep():
+            kept.append([Entry() for _ in range(1_000)])
+        for round_ in range(10):
+            record.mark(round_, "")
+            record.check()
+            for _ in range(6_000):
+                bytearray(100_000)
+            keep()
+        told = record.cohorts(10)
+        samples = sum(place.samples for place in told.places if place.function == "keep")
+        print(samples >= 60, told.interval <= 4_096)
+    """)
+
+    assert said == ["True", "True"]
+
+
+def test_a_quiet_loop_has_nearly_each_of_its_blocks_sampled():
+    said = run("""
+        record.stop()
+        import zlib
+        record = BirthRecord(seed=3, native=False)
+        record.start()
+        data = bytes(1_000_000)
+        def keep(round_):
+            kept.append(float(round_))
+        for round_ in range(40):
+            record.mark(round_, "")
+            record.check()
+            end = time.process_time() + 0.03
+            while time.process_time() < end:
+                zlib.crc32(data)
+            keep(round_)
+        print(record.cohorts().interval < 1_024)
+    """)
+
+    assert said == ["True"]
+
+
 def test_guards_own_memory_is_not_told():
     said = run("""
         kept.append(record.cohorts(64))

@@ -35,13 +35,25 @@
 
 /* Who hands the memory out. Python's small blocks are OBJ and MEM, its larger ones RAW. */
 enum domain { OBJ, MEM, RAW, NATIVE, DOMAINS };
-/* Each family is sampled at an interval of its own. */
-enum family { PYTHON, C, FAMILIES };
+/* Each family is sampled at an interval of its own: a loop that makes and drops large blocks uses up the
+   samples of large blocks, and small ones that stay are still seen. */
+enum family { PYTHON_SMALL, PYTHON_MEDIUM, PYTHON_LARGE, C_SMALL, C_MEDIUM, C_LARGE, FAMILIES };
+/* Bytes of the largest block of pymalloc, and of the largest medium one. Chosen, the second: networks of
+   64 units have tensors of up to that many, batches have larger ones. */
+#define SMALL 512
+#define MEDIUM 32768
+
+/* `smallest` is the first family of those that hand it out: PYTHON_SMALL or C_SMALL. */
+static inline enum family
+sized(enum family smallest, size_t size)
+{
+    return (enum family)(smallest + (size > SMALL) + (size > MEDIUM));
+}
 
 static inline enum family
-family_of(enum domain domain)
+family_of(enum domain domain, size_t size)
 {
-    return domain == NATIVE ? C : PYTHON;
+    return sized(domain == NATIVE ? C_SMALL : PYTHON_SMALL, size);
 }
 
 /* ---- record.c: whether anything is recorded, where the program is, and the lock ------------- */
@@ -125,6 +137,8 @@ extern Family families[FAMILIES];
 /* Small blocks that were handed out through the wrappers, estimated: what they cost is known by it. */
 extern double small_blocks;
 
+/* Samples of all families since the start. */
+uint64_t samples_taken(void);
 void sampler_start(double python_interval, double c_interval, uint64_t seed, int adapts);
 /* Draw the next distance; return the weight of a block of this size that was sampled, in bytes, or 0
    where it was not: the first of a thread, whose distance had not been drawn yet. */

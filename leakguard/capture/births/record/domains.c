@@ -16,8 +16,6 @@
 #include <internal/pycore_pymem.h>
 #endif
 
-#define SMALL 512
-
 static PyMemAllocatorEx original[3];
 static int is_wrapped;
 /* The domains of this thread that came here for a sample since it was set to none. */
@@ -46,10 +44,10 @@ from_pools(enum domain domain, void *context, void *block, size_t size, int zero
 static void *
 from_raw(enum domain domain, void *context, void *block, size_t size, int zeroed)
 {
-    int64_t left = distances[PYTHON].left;
-    distances[PYTHON].left = INT64_MAX;
+    int64_t left = distances[PYTHON_MEDIUM].left;
+    distances[PYTHON_MEDIUM].left = INT64_MAX;
     void *large = from_pools(domain, context, block, SMALL + 1, zeroed);
-    distances[PYTHON].left = left;
+    distances[PYTHON_MEDIUM].left = left;
     void *cut = large == NULL ? NULL : original[RAW].realloc(original[RAW].ctx, large, size);
     return cut == NULL ? large : cut;
 }
@@ -70,7 +68,7 @@ small(enum domain domain, void *context, void *block, size_t size, int zeroed)
 static inline int
 small_is_due(size_t size)
 {
-    return LIKELY(size <= SMALL) && is_due(PYTHON, size);
+    return LIKELY(size <= SMALL) && is_due(PYTHON_SMALL, size);
 }
 
 #define SMALL_WRAPPERS(domain, name)                                                                 \
@@ -113,7 +111,7 @@ recorded(void *block, size_t size)
 static void *
 raw_malloc(void *context, size_t size)
 {
-    if (is_due(PYTHON, size)) {
+    if (is_due(sized(PYTHON_SMALL, size), size)) {
         return recorded(original[RAW].malloc(context, size), size);
     }
     return original[RAW].malloc(context, size);
@@ -123,7 +121,7 @@ static void *
 raw_calloc(void *context, size_t count, size_t item)
 {
     size_t size = product(count, item);
-    if (is_due(PYTHON, size)) {
+    if (is_due(sized(PYTHON_SMALL, size), size)) {
         return recorded(original[RAW].calloc(context, count, item), size);
     }
     return original[RAW].calloc(context, count, item);
@@ -146,7 +144,7 @@ resized(void *context, void *block, size_t size, int due)
 static void *
 raw_realloc(void *context, void *block, size_t size)
 {
-    int due = size > SMALL && is_due(PYTHON, size);
+    int due = size > SMALL && is_due(sized(PYTHON_SMALL, size), size);
     if (UNLIKELY(due || may_be_sampled(block))) {
         return resized(context, block, size, due);
     }
@@ -224,14 +222,14 @@ wrap_domains(void)
 static int
 passes(enum domain domain, void *(*allocate)(size_t), void (*release)(void *))
 {
-    Distance before = distances[PYTHON];
+    Distance before = distances[PYTHON_SMALL];
     int was_quiet = is_quiet;
     heard = 0;
     is_quiet = 1;
-    distances[PYTHON].left = 0;
+    distances[PYTHON_SMALL].left = 0;
     release(allocate(16));
     is_quiet = was_quiet;
-    distances[PYTHON] = before;
+    distances[PYTHON_SMALL] = before;
     return heard >> domain & 1;
 }
 

@@ -235,13 +235,26 @@ births_show_pools(PyObject *module, PyObject *shown)
 PyDoc_STRVAR(figures_doc,
 "figures()\n--\n\n"
 "Return (live samples, stacks, ((interval, samples, bytes, blocks) of Python's memory, of C's)) since\n"
-"the start.");
+"the start. The interval is that of small blocks; the other figures are of blocks of all sizes.");
+
+/* Add up the families of small, medium and large blocks. */
+static Family
+total(enum family smallest)
+{
+    Family sum = families[smallest];
+    for (int larger = 1; larger <= C_LARGE - C_SMALL; larger++) {
+        sum.taken += families[smallest + larger].taken;
+        sum.bytes += families[smallest + larger].bytes;
+        sum.blocks += families[smallest + larger].blocks;
+    }
+    return sum;
+}
 
 static PyObject *
 births_figures(PyObject *module, PyObject *unused)
 {
     int locked = enter();
-    Family python = families[PYTHON], c = families[C];
+    Family python = total(PYTHON_SMALL), c = total(C_SMALL);
     unsigned live = locked ? samples_live() : 0, stacks = locked ? stacks_count() : 0;
     if (locked) {
         leave();

@@ -11,22 +11,24 @@
 #include <math.h>
 #include <time.h>
 
-/* Samples of one family that any run may take, and so many more for each second of CPU time. */
-#define ANY_RUN 25000.0
+/* Samples of one family that any run may take, and so many more for each second of CPU time: of small,
+   medium and large blocks. Chosen: small ones stay unseen longest, since few of their bytes are sampled. */
+static const struct {
+    double any_run, a_second;
+} budgets[] = {{10000, 750}, {2500, 250}, {2500, 250}};
 /* CPU seconds of which a rate is told: fewer have too few samples. */
 #define SHORTEST_LOOK_BACK 0.02
-#define A_SECOND 1500.0
 /* Samples between two looks at the clock, and how often at most the interval is doubled at one: blocks
    larger than the interval are all sampled, so that the rate does not fall at once. */
 #define STEP 1024
 #define MOST_DOUBLINGS 3
-#define SMALLEST_INTERVAL 2048.0
+#define SMALLEST_INTERVAL 64.0
 #define LARGEST_INTERVAL 1e12
 
 __thread Distance distances[FAMILIES] __attribute__((tls_model("initial-exec")));
 static __thread uint64_t random_state __attribute__((tls_model("initial-exec")));
 
-Family families[FAMILIES] = {{.interval = 524288.0}, {.interval = 524288.0}};
+Family families[FAMILIES];
 double small_blocks;
 static uint64_t seeds = 1;
 static int is_adaptive;
@@ -93,8 +95,10 @@ void
 sampler_start(double python_interval, double c_interval, uint64_t seed, int adapts)
 {
     started = cpu_seconds();
-    families[PYTHON] = (Family){.interval = python_interval, .next_check = STEP, .checked = started, .seconds = started};
-    families[C] = (Family){.interval = c_interval, .next_check = STEP, .checked = started, .seconds = started};
+    for (int family = 0; family < FAMILIES; family++) {
+        double interval = family < C_SMALL ? python_interval : c_interval;
+        families[family] = (Family){.interval = interval, .next_check = STEP, .checked = started, .seconds = started};
+    }
     small_blocks = 0;
     is_adaptive = adapts;
     seeds = mixed(seed) | 1;
@@ -105,29 +109,46 @@ sampler_start(double python_interval, double c_interval, uint64_t seed, int adap
 }
 
 static int
+size_class(const Family *family)
+{
+    return (int)(family - families) % C_SMALL;
+}
+
+static int
 is_overdrawn(const Family *family, double now)
 {
-    return (double)family->taken > ANY_RUN + A_SECOND * (now - started);
+    int size = size_class(family);
+    return (double)family->taken > budgets[size].any_run + budgets[size].a_second * (now - started);
 }
 
 /* Double the interval until the rate of the last samples is what a second may have. */
 static void
 hold_back(Family *family, double now)
 {
-    double rate = STEP / (now - family->checked + 1e-9);
+    double rate = STEP / (now - family->checked + 1e-9), allowed = budgets[size_class(family)].a_second;
     family->checked = now;
     if (is_overdrawn(family, now)) {
-        for (int i = 0; i < MOST_DOUBLINGS && rate > A_SECOND && family->interval < LARGEST_INTERVAL; i++) {
+        for (int i = 0; i < MOST_DOUBLINGS && rate > allowed && family->interval < LARGEST_INTERVAL; i++) {
             family->interval = family->interval * 2;
             rate /= 2;
         }
     }
 }
 
+uint64_t
+samples_taken(void)
+{
+    uint64_t taken = 0;
+    for (int family = 0; family < FAMILIES; family++) {
+        taken += families[family].taken;
+    }
+    return taken;
+}
+
 void
 sampler_count(const Sample *sample)
 {
-    Family *family = &families[family_of(sample->domain)];
+    Family *family = &families[family_of(sample->domain, sample->size)];
     double blocks = sample->weight / (double)sample->size;
     family->taken++;
     family->bytes += sample->weight;
@@ -154,8 +175,9 @@ sampler_adapt(void)
             continue;
         }
         double rate = (double)(family->taken - family->before) / passed;
-        int is_whole = which != PYTHON || small_is_recorded;
-        for (; is_whole && rate < A_SECOND / 4 && family->interval >= 2 * SMALLEST_INTERVAL; rate *= 2) {
+        double few = budgets[size_class(family)].a_second / 4;
+        int is_whole = which != PYTHON_SMALL || small_is_recorded;
+        for (; is_whole && rate < few && family->interval >= 2 * SMALLEST_INTERVAL; rate *= 2) {
             family->interval = family->interval / 2; /* after a burst, as of imports, at once */
         }
         family->seconds = now;

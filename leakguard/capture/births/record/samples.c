@@ -10,7 +10,7 @@
 uint32_t filter[BUCKETS / 32];
 Sample *samples;
 static uint32_t *heads;
-static uint32_t free_list, unused, live[DOMAINS];
+static uint32_t free_list, unused, live[DOMAINS], of_family[FAMILIES];
 
 size_t
 samples_size(void)
@@ -40,6 +40,7 @@ samples_clear(void)
     free_list = 0;
     unused = 1;
     memset(live, 0, sizeof(live));
+    memset(of_family, 0, sizeof(of_family));
 }
 
 uint32_t
@@ -59,6 +60,7 @@ unlink_sample(uint32_t bucket, uint32_t *link)
         __atomic_fetch_and(&filter[bucket >> 5], ~(1u << (bucket & 31)), __ATOMIC_RELAXED);
     }
     live[sample->domain]--;
+    of_family[family_of(sample->domain, sample->size)]--;
     sample->domain = DOMAINS;
     sample->next = free_list;
     free_list = number;
@@ -87,7 +89,7 @@ sift(int family, double interval, unsigned drop)
         while (*link) {
             Sample *sample = &samples[*link];
             double before = (double)sample->size / sample->weight, after = before;
-            if ((int)family_of(sample->domain) == family) {
+            if ((int)family_of(sample->domain, sample->size) == family) {
                 after = probability(sample->size, interval) / sample->one_in;
             }
             if (drop >> sample->domain & 1 || (after < before && uniform() * before > after)) {
@@ -102,12 +104,22 @@ sift(int family, double interval, unsigned drop)
     }
 }
 
+static int
+fullest(void)
+{
+    int found = 0;
+    for (int family = 1; family < FAMILIES; family++) {
+        found = of_family[family] > of_family[found] ? family : found;
+    }
+    return found;
+}
+
 /* Make room for a quarter of all samples. */
 static void
 thin(void)
 {
     for (int round = 0; round < 64 && samples_live() > MOST_SAMPLES / 4 * 3; round++) {
-        int family = live[NATIVE] > MOST_SAMPLES / 2 ? C : PYTHON;
+        int family = fullest();
         families[family].interval = families[family].interval * 2;
         sift(family, families[family].interval, 0);
     }
@@ -148,5 +160,6 @@ samples_add(const Sample *sample)
     samples[number].next = heads[bucket];
     heads[bucket] = number;
     live[sample->domain]++;
+    of_family[family_of(sample->domain, sample->size)]++;
     __atomic_fetch_or(&filter[bucket >> 5], 1u << (bucket & 31), __ATOMIC_RELAXED);
 }

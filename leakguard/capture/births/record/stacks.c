@@ -266,7 +266,7 @@ uint32_t
 stack_number(const RawFrame *frames, int count)
 {
     uint32_t number = count ? find_or_add(frames, count) : 0;
-    uint64_t taken = families[PYTHON].taken + families[C].taken;
+    uint64_t taken = samples_taken();
     if (number || !count || is_pinned || (swept_at && taken < swept_at + MOST_SAMPLES / 4)) {
         return number;
     }
