@@ -16,6 +16,7 @@ from leakguard.capture.process import memory_limit
 from leakguard.capture.promises import Promises
 from leakguard.capture.recorder import ROUND_PROBES, Gauges, Recorder
 from leakguard.live.birth_watch import BirthWatch, births_are_wanted
+from leakguard.live.calm import Calm
 from leakguard.live.children import Children, Offspring
 from leakguard.live.cycle_watch import CycleWatch
 from leakguard.live.diagnosing import Alarm, Diagnoses
@@ -79,6 +80,7 @@ def new_guarded_run(
         None if settings.collect == "never" else CycleWatch(),
         births.leave_residue,
         journal,
+        Calm(),
     )
     scribe = Scribe(journal, meter, safety, Sinks(settings.sinks, safety))
     promises = Promises(may_collect=settings.collect != "never")

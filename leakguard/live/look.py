@@ -11,6 +11,7 @@ from leakguard.capture.heap import Held, Inspection
 from leakguard.capture.heap.collector import may_collect
 from leakguard.capture.packed import PackedCounts, PackedMeasurement
 from leakguard.capture.recorder import Observation, Recorder
+from leakguard.live.calm import Calm
 from leakguard.live.cycle_watch import CycleWatch
 from leakguard.live.journal import Journal
 from leakguard.live.safety import Safety
@@ -19,6 +20,8 @@ from leakguard.live.suspicion import Suspicion, has_gained
 from leakguard.model import Collection
 from leakguard.model.holder import Hop
 
+#: The reason for a look that takes no census: nothing was gained since the last one.
+NOTHING_GAINED = "nothing gained"
 _LATER = "something grows; a later look finds who holds it, when max_overhead allows one"
 
 
@@ -46,7 +49,8 @@ class Looker:
     memory or backward graphs grew. ``climbs`` is true if memory in use grew since the look before.
     ``owing`` is true if that growth still needs a look at holders. ``stays`` returns whether the
     birth record shows that each round leaves something behind. ``journal`` has the first census;
-    without it, the last look always searches for holders.
+    without it, the last look always searches for holders. ``calm`` tells whether a census would
+    find anything new; without it, each look that is due takes one.
     """
 
     recorder: Recorder
@@ -56,6 +60,7 @@ class Looker:
     cycles: CycleWatch | None
     stays: Callable[[], bool] = lambda: False
     journal: Journal | None = None
+    calm: Calm | None = None
     grows: bool = False
     swells: bool = False
     climbs: bool = False
@@ -107,7 +112,13 @@ class Looker:
 
         ``targets`` are addresses of objects whose holders are wanted.
         """
-        look = self.glance(reading) if why is None else self.census(reading, why=why)
+        if why is not None and not targets and self._is_calm(reading, index):
+            self.schedule.passed_over(index)
+            why = NOTHING_GAINED
+        counts = why is not None and why != NOTHING_GAINED
+        look = self.census(reading, why=why) if counts else replace(self.glance(reading), why=why)
+        if look.depth and self.calm is not None:
+            self.calm.census_taken()
         grew = self.grows
         self._note_growth(look.seen)
         asks = bool(targets)
@@ -121,6 +132,31 @@ class Looker:
         if look.depth:
             self.schedule.looked(index, look.depth)
         return self._with_collection(look)
+
+    def _is_calm(self, reading: PackedMeasurement, index: int) -> bool:
+        """Return whether a census would find nothing new, so that none is taken.
+
+        Where something grew or stayed at the last look, or the user watches counts, one is taken.
+        """
+        calm, journal = self.calm, self.journal
+        if calm is None or journal is None or self.recorder.watchlist.classes:
+            return False
+        if self._is_rising or self.owing:
+            return False
+        with self.schedule.charged(Depth.NUMBERS):
+            lasts = calm.lasts(reading.unpack().metrics, self._own(calm, journal), index)
+        return lasts and self.schedule.may_pass_over(index)
+
+    def settle(self) -> None:
+        """Note what the process is like before a generation begins, after a census was written."""
+        if self.calm is not None and self.calm.unsettled and self.journal is not None:
+            metrics = self.recorder.read_all().unpack().metrics
+            self.calm.settle(metrics, self._own(self.calm, self.journal))
+
+    def _own(self, calm: Calm, journal: Journal) -> int:
+        """Return the memory in bytes that holds what the guard knows of earlier looks."""
+        kept = self.suspicion.held_bytes + self.recorder.held_bytes
+        return journal.held_bytes + kept + calm.held_bytes
 
     def _with_collection(self, look: Look) -> Look:
         collection, self._collection = self._collection, None

@@ -138,6 +138,7 @@ class WatchedLoop:
     def _begin_round(self, number: int, last: bool) -> None:
         if not self._rounds:
             self._settle_in()
+        self.looker.settle()
         self.traced.begin()
         free = not self.traced.tracing.running
         phases = len(self.round.counts())

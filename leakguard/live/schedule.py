@@ -288,6 +288,18 @@ class Schedule:
         self._news = self._news and self._distance < 1
         self._patience = 2 * self._chance.random() + 1
 
+    def may_pass_over(self, index: int) -> bool:
+        """Return whether the look at generation ``index`` may be left out, if it has nothing new.
+
+        The first ones may not: growth is measured from them.
+        """
+        return self._share is not None and index > _BEGINNING
+
+    def passed_over(self, index: int) -> None:
+        """Record that the look at generation ``index`` was left out; choose the next generation."""
+        self._next = index + max(1, round(self._distance * self._swayed()))
+        self._distance *= _GROWTH
+
     def longest_look(self) -> float:
         """Return the seconds after which the next look is aborted.
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from leakguard.live.journal import Journal
-from leakguard.live.look import Look, Looker
+from leakguard.live.look import NOTHING_GAINED, Look, Looker
 from leakguard.live.meter import CostMeter
 from leakguard.live.safety import Safety
 from leakguard.live.sinks import Sinks
@@ -136,7 +136,8 @@ class TakenLooks:
 
     def write_look(self, draft: SnapshotDraft, look: Look, round_: int | None) -> None:
         """Write a snapshot; ``round_`` counts the generations from 0."""
-        self.seen = look.seen.census is not None and not self.looker.owing
+        covers = look.seen.census is not None or look.why == NOTHING_GAINED
+        self.seen = covers and not self.looker.owing
         self.scribe.write_snapshot(draft, look, round_)
 
 

@@ -54,11 +54,14 @@ _SOME = 512
 # Limits for live memory as a whole. Live memory is noisier than counted objects. Chosen: two rises,
 # and a rise is more than 262,144 bytes (64 pages of 4 KiB).
 _MEMORY = _Threshold(enough=2, spare=0, notable=262_144, steep=0)
-# The last look searches for holders only if objects have gained this much since the first census:
-# instances of one class, or bytes of builtin types in all. The bytes have two parts: 16 KiB, which
-# the interpreter and the guard allocate in any run (analysis.tolerance), and the size of two
-# numbers per generation, because a loop may keep a few numbers of each. Chosen.
-_GAINED_INSTANCES, _GAINED_BYTES, _GAINED_PER_GENERATION = 2, 16_384, 64
+#: A class has gained something if it has this many instances more. Chosen: any loop may keep one
+#: object more, such as its loop variable.
+GAINED_INSTANCES = 2
+# The last look searches for holders only if a class gained something since the first census, or the
+# builtin types this many bytes in all. The bytes have two parts: 16 KiB, which the interpreter and
+# the guard allocate in any run (analysis.tolerance), and the size of two numbers per generation,
+# because a loop may keep a few numbers of each. Chosen.
+_GAINED_BYTES, _GAINED_PER_GENERATION = 16_384, 64
 # Limits for torch's backward graphs, which are counted in nodes. The number of nodes at the end of
 # a generation is the same in all generations, unless a tensor carries its graph from one to the
 # next. So one rise suffices, and a short run may show only one: it may have only a look at its
@@ -188,7 +191,7 @@ def has_gained(before: Census, now: Census, own: int, generations: int) -> bool:
     gained = -own
     for name, entry in now.types.items():
         known = before.types.get(name, _NOTHING)
-        if not _is_builtin(name) and entry.count >= known.count + _GAINED_INSTANCES:
+        if not _is_builtin(name) and entry.count >= known.count + GAINED_INSTANCES:
             return True
         gained += max((entry.bytes or 0) - (known.bytes or 0), 0)
     return gained > _GAINED_BYTES + _GAINED_PER_GENERATION * generations

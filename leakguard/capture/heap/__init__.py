@@ -48,6 +48,10 @@ __all__ = [
     "remember",
 ]
 
+# The most objects that are counted in the process itself. Measured: 17 ms for 288,000 objects, and
+# other threads stand still meanwhile. Chosen: they do so for at most 50 ms.
+_MOST_IN_PLACE = 800_000
+
 
 def census(
     watch: Mapping[str, type] = _NOTHING, large: int = LARGE_OBJECT, seconds: float = LONGEST
@@ -66,6 +70,25 @@ def census(
         Unavailable: it would take longer, or would harm the program.
     """
     return looks.take(lambda: take_census(engine.tally, ENGINE, watch, large), HeapCensus, seconds)
+
+
+def population() -> bytes | None:
+    """Return how many objects of each class the collector tracks, for ``gains`` to compare.
+
+    It costs a tenth of a census. It is counted in the process itself while no other thread runs,
+    and nothing is held or written. None if that would take too long, or is impossible here.
+    """
+    return engine.population(_MOST_IN_PLACE)
+
+
+def gains(before: bytes, now: bytes) -> tuple[int, int]:
+    """Compare two populations.
+
+    Returns:
+        The most instances that any class of the program or of a library has gained, and the number
+        of objects that the interpreter's own types have gained together.
+    """
+    return engine.gains(before, now)
 
 
 def origins(names: Collection[str], origin_of: Callable[[object], Origin | None]) -> Origins:

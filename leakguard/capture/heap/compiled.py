@@ -23,11 +23,12 @@ from leakguard.capture.heap.retention import Group, Retained
 from leakguard.capture.heap.tally import ClassCount, Owned, Tally
 from leakguard.compiled_part import check_interface
 
-check_interface(_scan, 0x5240F233)
+check_interface(_scan, 0x17866619)
 if len(ClassLayout._fields) != _scan.LAYOUT_FIELDS:
     raise ImportError("the compiled scan knows other layouts of classes: build it anew")
 
 address_of = _scan.address_of
+population, gains, spare = _scan.population, _scan.gains, _scan.spare
 
 _Counted = tuple[
     list[tuple[type, int, int, int, int]], list[Any], list[Any], list[tuple[type, int]]

@@ -25,7 +25,6 @@ tally: Callable[[Frameworks, int], Tally] = walk.tally
 instances: Callable[[Frameworks, Callable[[type], bool]], list[Any]] = walk.instances
 Graph: Any = graph.Graph
 address_of: Callable[[weakref.ref[Any]], int] = walk.address_of
-
 _LIBRARIES = (".so", ".pyd")
 
 
@@ -35,6 +34,24 @@ def _why_not() -> str:
     if any(path.suffix in _LIBRARIES for path in beside):
         return "the compiled scan is of another version; reinstall leakguard"
     return "no compiled scan was built; reinstall leakguard from a wheel or with a C compiler"
+
+
+def _no_population(most: int) -> bytes | None:
+    return None
+
+
+def _no_gains(before: bytes, now: bytes) -> tuple[int, int]:
+    return 0, 0
+
+
+def _no_spare() -> tuple[int, int]:
+    return 0, 0
+
+
+# In pure Python no count is cheap, and what the interpreter keeps for later objects is not seen.
+population: Callable[[int], bytes | None] = _no_population
+gains: Callable[[bytes, bytes], tuple[int, int]] = _no_gains
+spare: Callable[[], tuple[int, int]] = _no_spare
 
 
 if sysconfig.get_config_var("Py_GIL_DISABLED"):
@@ -47,3 +64,4 @@ elif os.environ.get("LEAKGUARD_PURE") != "1":
     else:
         NAME, tally, Graph = "compiled", compiled.tally, compiled.CompiledGraph
         instances, address_of = compiled.instances, compiled.address_of
+        population, gains, spare = compiled.population, compiled.gains, compiled.spare

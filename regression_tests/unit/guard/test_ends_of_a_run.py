@@ -43,7 +43,7 @@ def test_run_has_a_last_look_however_it_ends(tmp_path, how, status):
     run = leakguard.load(tmp_path / "run.jsonl")
     assert run.finished
     last = run.snapshots[-1]
-    assert last.census is not None
+    assert last.census is not None or last.cost.why == "nothing gained"
     assert last.moment == "end" or last.generation == 30
 
 
@@ -178,10 +178,22 @@ def test_handler_of_sigterm_that_python_knows_nothing_of_stays_in_force(tmp_path
 
 
 def test_sized_loop_has_its_last_look_at_its_last_generation():
-    guard = played(LeakGuard(report=None), 40)
+    kept = []
+    guard = LeakGuard(report=None)
+    with guard:
+        for number in guard.generations(range(1, 41)):
+            kept += [[float(number)] * 500]
     last = guard.run.snapshots[-1]
     assert (last.moment, last.generation, last.cost.why) == ("generation", 40, "last generation")
     assert last.census is not None
+
+
+def test_last_look_at_a_loop_that_gained_nothing_is_left_out():
+    guard = played(LeakGuard(report=None), 40)
+    last = guard.run.snapshots[-1]
+    assert (last.moment, last.generation, last.cost.why) == ("generation", 40, "nothing gained")
+    assert last.census is None
+    assert leakguard.diagnose(guard.run).verdict == "stable"
 
 
 def test_handler_of_sigterm_looks_like_the_default_and_is_put_back():

@@ -383,7 +383,7 @@ def test_generation_that_is_called_lasts_until_the_next_call():
     ends = guard.run.generation_ends()
     assert [s.generation for s in ends] == [5, 6, 7]
     assert all(s.phases["work"].times == 1 for s in ends)
-    assert ends[-1].census is not None
+    assert ends[-1].census is not None or ends[-1].cost.why == "nothing gained"
 
 
 def test_baseline_whose_truth_cannot_be_told_is_none():
@@ -459,4 +459,5 @@ def test_error_in_the_body_is_the_users_own_and_ends_its_generation():
             if number == 2:
                 raise KeyError("mine")
     assert guard.run.finished
-    assert guard.run.snapshots[-1].census is not None
+    last = guard.run.snapshots[-1]
+    assert last.census is not None or last.cost.why == "nothing gained"

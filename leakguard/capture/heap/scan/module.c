@@ -212,6 +212,8 @@ PyInit__scan(void)
         PyModule_AddFunctions(module, arrays_functions) < 0 ||
         PyModule_AddFunctions(module, frames_functions) < 0 ||
         PyModule_AddFunctions(module, tracked_functions) < 0 ||
+        PyModule_AddFunctions(module, spare_functions) < 0 ||
+        PyModule_AddFunctions(module, population_functions) < 0 ||
         PyModule_AddFunctions(module, copy_functions) < 0) {
         Py_CLEAR(module);
     }

@@ -38,7 +38,7 @@ typedef struct {
 extern Shared shared;
 
 /* Checksum (31 bits) of _scan.pyi; see compiled_part.py. */
-#define INTERFACE 0x5240f233
+#define INTERFACE 0x17866619
 
 /* How many fields of layout.py's ClassLayout class_of reads: Python does without a scan that was
    built for another number. */
@@ -358,6 +358,8 @@ extern PyMethodDef copy_functions[];
 /* tracked.c */
 int list_tracked(Tracked *tracked);
 extern PyMethodDef tracked_functions[];
+extern PyMethodDef spare_functions[];
+extern PyMethodDef population_functions[];
 
 /* frames.c */
 extern PyMethodDef frames_functions[];

@@ -1,0 +1,85 @@
+"""Whether anything was gained since the last census."""
+
+import pytest
+
+from leakguard.live.calm import Calm
+
+NUMBERS = {
+    "heap_in_use": 1_000_000,
+    "python_in_use": 500_000,
+    "rss_anonymous": 9_000_000,
+    "threads": 2,
+}
+
+
+class Counted:
+    """Counts and gains as the test says; nothing is counted where ``here`` is false."""
+
+    def __init__(self):
+        self.here, self.gained = True, (0, 0)
+
+    def count(self):
+        return b"counts" if self.here else None
+
+    def gains(self, before, now):
+        return self.gained
+
+
+@pytest.fixture
+def counted():
+    return Counted()
+
+
+@pytest.fixture
+def calm(counted):
+    made = Calm(counted.count, counted.gains)
+    assert not made.lasts(NUMBERS, 0, 1)  # before any census nothing is known
+    made.census_taken()
+    made.settle(NUMBERS, 0)
+    return made
+
+
+def test_calm_lasts_while_nothing_is_gained(calm):
+    assert calm.lasts(NUMBERS, 0, 2)
+    assert calm.lasts(NUMBERS, 0, 3)
+
+
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [
+        ("heap_in_use", 7_000),
+        ("python_in_use", 7_000),
+        ("rss_anonymous", 1_100_000),
+        ("threads", 1),
+    ],
+)
+def test_a_number_that_has_risen_ends_it(calm, name, more):
+    assert not calm.lasts({**NUMBERS, name: NUMBERS[name] + more}, 0, 2)
+
+
+def test_a_slow_rise_adds_up_since_the_census(calm):
+    lasting = [
+        calm.lasts({**NUMBERS, "heap_in_use": 1_000_000 + 2_100 * index}, 0, index + 1)
+        for index in range(1, 8)
+    ]
+
+    assert lasting == [True] * 3 + [False] * 4
+
+
+@pytest.mark.parametrize(("gained", "lasts"), [((1, 64), True), ((2, 0), False), ((0, 65), False)])
+def test_objects_end_it_whatever_their_bytes(calm, counted, gained, lasts):
+    counted.gained = gained
+
+    assert calm.lasts(NUMBERS, 0, 2) is lasts
+
+
+def test_memory_of_the_guard_is_no_gain(calm):
+    assert calm.lasts({**NUMBERS, "heap_in_use": 1_060_000}, 60_000, 2)
+
+
+def test_what_is_unknown_is_not_calm(calm, counted):
+    without = {name: value for name, value in NUMBERS.items() if name != "python_in_use"}
+    assert not calm.lasts(without, 0, 2)
+
+    counted.here = False
+    assert not calm.lasts(NUMBERS, 0, 2)
