@@ -17,8 +17,16 @@ from regression_tests.corpus.weighing import doubt
 from regression_tests.corpus.weighing.doubt import Doubt
 from regression_tests.corpus.weighing.loading import diagnose_with
 from regression_tests.corpus.weighing.page import page
-from regression_tests.corpus.weighing.rules import ENTRY, LEFT_OUT, STEP, Change, changes, scaled
-from regression_tests.corpus.weighing.scales import Weight, weigh
+from regression_tests.corpus.weighing.rules import (
+    ENTRY,
+    LEFT_OUT,
+    NOTHING,
+    STEP,
+    Change,
+    changes,
+    scaled,
+)
+from regression_tests.corpus.weighing.scales import Weight, weigh, weighed_runs
 from regression_tests.corpus.weighing.watching import Watcher
 
 RUN = Path(__file__).parents[3] / "reports" / "env-per-episode" / "run.jsonl"
@@ -140,6 +148,16 @@ def test_a_rule_that_decides_is_told_with_what_it_is_worth() -> None:
     weights = list(weigh({"set/env-leak": run}, wanted))
     changed = {weight.change.how: weight.changed for weight in weights}
     assert changed == {"never": (), "always": ("set/env-leak",)}
+
+
+def test_a_finder_that_finds_nothing_is_tried_and_runs_that_take_long_are_left_out() -> None:
+    run = (Key("set/env-leak", "environment.py"), leakguard.load(RUN))
+    wanted = [c for c in changes() if c.how == NOTHING and c.name == "naming._count_rate"]
+    (weight,) = weigh({"set/env-leak": run}, wanted)
+    assert weight.changed == ("set/env-leak",)
+    assert weighed_runs() == 1
+    with pytest.raises(ValueError, match="no run is judged"):
+        list(weigh({"set/env-leak": run}, wanted, seconds=0.0))
 
 
 def test_the_page_has_what_decides_most_first_and_what_decides_nothing_last() -> None:
