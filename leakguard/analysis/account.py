@@ -34,11 +34,12 @@ from leakguard.analysis.knowledge import (
 )
 from leakguard.analysis.last_tooth import last_tooth
 from leakguard.analysis.live_memory import (
+    extended,
     filling_cache,
     gained,
+    in_a_graph,
     levelled_off,
     objects_rate,
-    with_kind,
 )
 from leakguard.analysis.object_defects import object_defects
 from leakguard.analysis.own_work import left_by_looks
@@ -248,7 +249,7 @@ class _Settlement:
         if gauges and (in_objects or not self.case.counts_allocators):
             self.cleared.append(self._while_filling(judged))
             return
-        made = with_kind(self.case, growth, in_objects)
+        made = self._made(growth, in_objects)
         cache = filling_cache(self.case, growth) if made.kind == "native" else None
         if cache is not None:
             self._cache(cache, growth)
@@ -264,6 +265,13 @@ class _Settlement:
             self.defects[self.defects.index(front)] = with_memory_behind(front, growth, rest)
             return
         self.defects.append(Defect(made, phase=growth.main_phase, bytes_rate=rest))
+
+    def _made(self, growth: Growth, in_objects: bool) -> Growth:
+        """Return growth of live memory with its kind: a graph, larger objects, or native."""
+        if not self.case.counts_objects:
+            return replace(growth, kind="memory", in_pools=False)
+        larger = extended(self.case, growth) if in_objects else None
+        return in_a_graph(self.case, growth) or larger or growth
 
     def _rest(self) -> None:
         """Report the unexplained growth of live memory as a defect, or clear it as too little.

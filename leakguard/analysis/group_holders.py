@@ -11,8 +11,6 @@ from leakguard.analysis.group import is_programs, known_bytes, names_of
 from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.place_in_loop import loose_start
 from leakguard.analysis.sources.containers import GUARDS_OWN
-from leakguard.analysis.sources.types import KINDS
-from leakguard.analysis.timeline import count_reader
 from leakguard.analysis.tolerance import (
     MAJORITY,
     NEARLY_ALL,
@@ -108,27 +106,6 @@ def lead_of(group: list[Growth], container: Growth) -> Growth:
     lead = entry or group[0]
     inside = (g for g in group if "." in g.name and as_many(g, container))
     return next(inside, lead) if lead.name in _RECORDS else lead
-
-
-def counted_in(case: Case, lead: Growth, kept: Growth) -> Growth:
-    """Return the growth of the type in a container, at the container's rate.
-
-    The looks are too few to judge this type alone, so the other facts are those of ``lead``, a type
-    that grows together with it.
-    """
-    name = kept.type or ""
-    series = case.timeline.best_series(name, count_reader(name))
-    return replace(
-        lead,
-        name=name,
-        kind=KINDS.get(name, "instances"),
-        type=name,
-        rate=kept.rate,
-        interval=None,
-        judged=case.judge(series, integer=True),
-        contribution=case.type_share(name, lead.since),
-        evidence=kept.evidence,
-    )
 
 
 def is_apart(container: Growth, group: list[Growth], all_: list[Growth]) -> bool:

@@ -24,7 +24,6 @@ from leakguard.analysis.group import (
     with_owners,
 )
 from leakguard.analysis.group_holders import (
-    counted_in,
     explains,
     holding,
     is_apart,
@@ -38,14 +37,9 @@ from leakguard.analysis.group_holders import (
 )
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.holders import (
-    holder_by_instances,
     holder_by_size,
     holder_of,
-    holder_of_as_many,
     holder_of_graph,
-    holder_of_leaves,
-    holder_of_most,
-    holder_of_rest,
     holder_that_gained,
 )
 from leakguard.analysis.knowledge import keeps_self
@@ -201,15 +195,6 @@ class _Sorter:
         if not rest or not is_telling(self.case, rest):
             return
         lead = rest[0]
-        # The builtin objects may grow inside instances of a class of the program. ``rest`` may lack
-        # this class, because three looks do not prove a rise by one or two instances. The class is
-        # therefore found by what its new instances retain. If ``lead`` is a class of the program,
-        # no search is needed.
-        looks = [] if is_programs(lead) else self.case.timeline.counted_since(lead.since)
-        kept = holder_by_instances(self.case, looks, gained_bytes(rest))
-        if kept is not None and kept.name not in self._holder_paths:
-            self._add(phase, counted_in(self.case, lead, kept), rest, kept, known_bytes(rest))
-            return
         container = holder_of(self.case, lead.name, lead.rate or 0.0)
         if container is None:
             lead, container = self._searched(lead, rest)
@@ -218,64 +203,28 @@ class _Sorter:
             self._by_holder(phase, lead, rest, container)
 
     def _searched(self, lead: Growth, group: list[Growth]) -> tuple[Growth, Growth | None]:
-        """Return the type to name, and the holder that its count does not show; None if unknown."""
+        """Return the type to name, and the holder that its count does not show; None if unknown.
+
+        If the holder is a single tensor with a backward graph, its entries are graph nodes, and the
+        defect is named after the nodes. Otherwise it is named after the type of the entries.
+        """
         nodes = next((g for g in group if g.name == GRAPH_NODE), None)
-        graph = None if nodes is None else holder_of_graph(self.case, nodes)
-        if nodes is not None and graph is not None:
-            # If the holder is a single tensor with a backward graph, its entries are graph nodes,
-            # and the defect is named after the nodes. If the holder is a list of tensors, for
-            # example, the defect is named after the type of the list's entries.
-            return nodes if graph.type == GRAPH_NODE else lead_of(group, graph), graph
-        if is_programs(lead):
-            return lead, holder_of_as_many(self.case, lead.name)
-        container = self._holder_of_bytes(group, gained_bytes(group), lead.name)
-        return lead if container is None else lead_of(group, container), container
+        found = None if nodes is None else holder_of_graph(self.case, nodes)
+        if nodes is not None and found is not None and found.type == GRAPH_NODE:
+            return nodes, found
+        if found is None and not is_programs(lead):
+            found = holder_by_size(self.case, gained_bytes(group))
+        return (lead, None) if found is None else (lead_of(group, found), found)
 
     def _by_holder(
         self, phase: str | None, lead: Growth, group: list[Growth], container: Growth
     ) -> None:
-        """Add a defect for the lead's container, and one for what lies in another container."""
-        if (elsewhere := self._elsewhere(group, container)) is not None:
-            apart = [growing for growing in group if growing is not lead]
-            inside = [g for g in apart if g.name == elsewhere.type] or apart
-            most = max(inside, key=lambda growing: growing.bytes_rate or 0.0)
-            self._add(phase, most, apart, elsewhere, known_bytes(apart))
-            self._add(phase, lead, [lead], container, known_bytes([lead]))
-        else:
-            own = self._untold(group, lead, [container])
-            taken = {c.type for c in own} - {lead.name}
-            rest = [g for g in group if g.name not in taken]
-            self._add_parts(group, own, {})
-            size = known_bytes(rest) - sum(kept_by(c, lead) for c in own if c.type == lead.name)
-            self._add(phase, lead, rest, container, size)
-
-    def _second(self, lead: Growth, container: Growth) -> Growth | None:
-        """Return the container of the leaves that the lead's container does not retain."""
-        gained = gained_bytes([lead])
-        kept = gained if container.holder is None else container.holder.retained_bytes or 0
-        if gained - kept < OWN_SHARE * gained:
-            return None
-        known = [container.name, *self._holder_paths]
-        return holder_of_leaves(self.case, lead.name, gained - kept, known)
-
-    def _elsewhere(self, group: list[Growth], container: Growth) -> Growth | None:
-        """Return the container of most of a group's bytes, if the lead's container has few of them.
-
-        Types that grow together may have different holders: for example a loader and weights that
-        are both added in each generation.
-        """
-        gained = gained_bytes(group)
-        kept = gained if container.holder is None else container.holder.retained_bytes
-        if kept is None or kept >= OWN_SHARE * gained or len(group) == 1:
-            return None
-        return self._holder_of_bytes(group, gained)
-
-    def _holder_of_bytes(
-        self, group: list[Growth], gained: float, type_name: str = ""
-    ) -> Growth | None:
-        """Return the container that retains the group's gain, found by class or else by size."""
-        most = holder_of_most(self.case, names_of(group), gained)
-        return most or holder_by_size(self.case, gained, type_name)
+        """Add a defect for the lead's container, and for each that holds a part of the group."""
+        own = self._untold(group, lead, [container])
+        taken = {c.type for c in own} - {lead.name}
+        rest = [g for g in group if g.name not in taken]
+        self._add_parts(group, own, {})
+        self._add(phase, lead, rest, container, known_bytes(rest))
 
     def _by_container(
         self, phase: str | None, group: list[Growth], growing: list[Growth], full: list[Growth]
@@ -287,7 +236,6 @@ class _Sorter:
         """
         first = next((c for c in growing if c.type == group[0].name), growing[0])
         own = self._others(first, group, growing)
-        own += self._late(group, [first, *own])
         own += self._untold(group, group[0], [first, *own])
         taken = {c.type for c in own} - {first.type}
         rest = [g for g in group if g.name not in taken] or group
@@ -324,16 +272,6 @@ class _Sorter:
             c for c in rest if (c.bytes_rate or 0.0) >= least or is_apart(c, group, [first, *rest])
         ]
 
-    def _late(self, group: list[Growth], known: list[Growth]) -> list[Growth]:
-        """Return containers with those instances of a type that are in no known container."""
-        late = []
-        for growing in filter(is_programs, group):
-            mine = [c for c in known if c.type == growing.name and c.proven]
-            held = sum(c.rate or 0.0 for c in mine)
-            if mine and (growing.rate or 0.0) > (1 + SAME_RATE) * held:
-                late.append(holder_of_rest(self.case, growing, mine))
-        return [container for container in late if container is not None]
-
     def _untold(self, group: list[Growth], lead: Growth, known: list[Growth]) -> list[Growth]:
         """Return containers that keep what the known ones do not, though no trend proves them.
 
@@ -343,9 +281,8 @@ class _Sorter:
         found: list[Growth] = []
         for growing in group:
             others = [*known, *found]
-            first = known[0] if growing.name == lead.name else None
-            mine = next((c for c in others if c.type == growing.name), first)
-            container = self._gaining(growing) if mine is None else self._second(growing, mine)
+            known_type = growing.name == lead.name or any(c.type == growing.name for c in others)
+            container = None if known_type else self._gaining(growing)
             if container is not None and kept_by(container, growing) >= NOTABLE_ENTRIES:
                 inside = any(
                     related(container.name, other.name)

@@ -224,52 +224,6 @@ def test_native_memory_of_open_figures_is_part_of_their_leak():
     assert "native" in {f.kind for f in diagnose(told("app.Album.pages[*]")).findings}
 
 
-def only_last(kept: int, before: int, lists: int = 6) -> Run:
-    """Tell a run of tensors in lists of which only the last look asked who holds them.
-
-    They retain ``kept`` bytes then; all tensors weighed ``before`` bytes at the first look.
-    """
-    last, rate = 60, 1 * MB
-    story = RunStory()
-    for n in range(1, last + 1):
-        looked = n in (2, 30, last)
-        sizes = {"torch.Tensor": before + rate * n, "list": 500}
-        counts = {"torch.Tensor": 40 + 7 * n, "list": 5}
-        size = 50 * MB + before + rate * n
-        metrics = {"rss": 100 * MB + size, "heap_in_use": size}
-        state = State(metrics, counts, sizes) if looked else State(metrics)
-        story.generation(probe=state)
-    told = story.run()
-    around = Holder("app.Probe.grads[*]", "list", lists, retained_bytes=kept)
-    inner = Holder("app.Probe.grads['weight'][*]", "torch.Tensor", 42, retained_bytes=kept)
-    ends = [
-        replace(s, holders=(around, inner))
-        if (s.moment, s.generation) == ("generation", last)
-        else s
-        for s in told.snapshots
-    ]
-    return replace(told, snapshots=tuple(ends))
-
-
-def test_container_that_outweighs_all_there_was_of_a_type_holds_what_came():
-    (finding,) = diagnose(only_last(kept=60 * MB, before=MB)).findings
-    assert (finding.type, finding.held_by) == ("torch.Tensor", "app.Probe.grads[*]")
-
-
-def test_container_that_may_have_been_as_large_before_is_not_named():
-    (finding,) = diagnose(only_last(kept=60 * MB, before=90 * MB)).findings
-    assert (finding.type, finding.held_by) == ("torch.Tensor", None)
-
-
-@pytest.mark.parametrize(
-    ("lists", "holder"),
-    [(60, "app.Probe.grads[*]"), (180, "app.Probe.grads[*]"), (181, None), (30, None)],
-)
-def test_container_with_as_many_entries_for_each_generation_holds_what_came(lists, holder):
-    (finding,) = diagnose(only_last(kept=60 * MB, before=90 * MB, lists=lists)).findings
-    assert (finding.type, finding.held_by) == ("torch.Tensor", holder)
-
-
 def loaders_and_weights(apart: bool) -> Run:
     """Tell a run that gains a loader and 41 weights a generation, in one place or in two."""
     last = 24
@@ -297,11 +251,6 @@ def test_what_comes_beside_a_class_is_held_by_what_keeps_its_bytes():
     assert (finding.type, finding.held_by) == ("torch.Tensor", "app.Best.weights[*][*]")
     (finding,) = diagnose(loaders_and_weights(apart=False)).findings
     assert (finding.type, finding.held_by) == ("lib.Loader", "lib.Trainer.loaders[*]")
-
-
-def test_container_of_two_entries_is_not_what_grows():
-    (finding,) = diagnose(only_last(kept=60 * MB, before=MB, lists=2)).findings
-    assert finding.held_by == "app.Probe.grads['weight'][*]"
 
 
 def chained(traits: tuple[Trait, ...]) -> Run:
