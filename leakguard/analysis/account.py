@@ -21,9 +21,7 @@ from leakguard.analysis.healthy import (
     ended,
     filling_container,
     filling_gauge,
-    is_warming_up,
     negligible,
-    warm_up,
 )
 from leakguard.analysis.knowledge import (
     is_handle,
@@ -153,9 +151,7 @@ class _Settlement:
         self.full_containers = objects.filling
         self.cleared += map(filling_container, objects.filling)
         for defect in (with_birth(self.case, found) for found in objects.defects):
-            if is_warming_up(defect):
-                self.cleared.append(warm_up(defect))
-            elif went_on(self.case, defect):
+            if went_on(self.case, defect):
                 self.defects.append(defect)
             else:
                 self.cleared.append(ended(defect))

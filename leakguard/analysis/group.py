@@ -34,34 +34,6 @@ def by_phase(types: Iterable[Growth]) -> dict[str | None, list[Growth]]:
     return groups
 
 
-def with_owners(groups: dict[str | None, list[Growth]]) -> dict[str | None, list[Growth]]:
-    """Move builtin types to the group of the program's class that owns one per instance.
-
-    Instances made between phases are counted only at the end of a generation. Their arrays are
-    already counted at the end of the next phase, and would be attributed to that phase.
-    """
-    loose = groups.get(None, [])
-    if not loose or not is_users(loose[0].name):
-        return groups
-    owner, given = loose[0], dict(groups)
-    for phase, group in groups.items():
-        if phase is not None and not any(map(is_programs, group)):
-            parts = [growing for growing in group if _comes_with(growing, owner)]
-            given[None] = [*given[None], *parts]
-            given[phase] = [growing for growing in group if growing not in parts]
-    return {phase: group for phase, group in given.items() if group}
-
-
-def _comes_with(growing: Growth, owner: Growth) -> bool:
-    """Return True if both types gained exactly as many objects between any two looks."""
-    if growing.judged is None or owner.judged is None:
-        return False
-    mine, others = (j.series.by_generation for j in (growing.judged, owner.judged))
-    both = sorted(mine.keys() & others.keys())
-    apart = {mine[generation] - others[generation] for generation in both}
-    return len(both) >= FEWEST_LOOKS and len(apart) == 1
-
-
 def _rank(growing: Growth) -> tuple[bool, bool, bool, float, float]:
     return (
         not growing.breaks_expectation,

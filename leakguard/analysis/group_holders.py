@@ -12,6 +12,7 @@ from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.place_in_loop import loose_start
 from leakguard.analysis.sources.containers import GUARDS_OWN
 from leakguard.analysis.tolerance import (
+    FEWEST_LOOKS,
     MAJORITY,
     NEARLY_ALL,
     NOTABLE_BUFFER,
@@ -26,10 +27,6 @@ from leakguard.model.units import format_number
 _RECORDS = frozenset({"tuple", "list", "dict"})
 # Entry types that are less informative than the objects that they refer to.
 _IN_FRONT = _RECORDS | {"function", "method", "builtin_function_or_method", "functools.partial"}
-# If no type's count rose with a container, at least this many looks must show that the container
-# grows. Chosen: one more than the three looks of a trend, because no other measurement supports the
-# growth.
-_LOOKS_ALONE = 4
 
 
 def holding(group: list[Growth], containers: list[Growth]) -> list[Growth]:
@@ -153,7 +150,7 @@ def is_notable(container: Growth) -> bool:
     if container.is_buffer or container.keeps_graphs:
         return kept >= NOTABLE_BUFFER
     judged = container.judged
-    seen = judged is not None and judged.grows and len(judged.series) >= _LOOKS_ALONE
+    seen = judged is not None and judged.grows and len(judged.series) > FEWEST_LOOKS
     return (seen or container.is_born) and kept >= NOTABLE_ENTRIES
 
 

@@ -21,7 +21,6 @@ from leakguard.analysis.group import (
     known_bytes,
     names_of,
     weight,
-    with_owners,
 )
 from leakguard.analysis.group_holders import (
     explains,
@@ -76,7 +75,7 @@ def object_defects(
     """
     sorter = _Sorter(case, list(containers))
     types = sorter.add_born(types)
-    for phase, group in sorted(with_owners(by_phase(types)).items(), key=weight):
+    for phase, group in sorted(by_phase(types).items(), key=weight):
         sorter.add_group(phase, group)
     sorter.join_method_caches()
     sorter.add_loose(set(excused))

@@ -30,8 +30,6 @@ class Place:
         types: a regular expression that is searched in the names of the entries' type and of the
             last types on the path.
         native: True if the entries own memory that no census counts.
-        finite: True for a place that a program fills once, bit by bit. Growth below one entry per
-            generation is then a warm-up.
         account: True if the interpreter keeps records there of objects that others made and own.
     """
 
@@ -41,7 +39,6 @@ class Place:
     path: str | None = None
     types: str | None = None
     native: bool = False
-    finite: bool = False
     source: str = ""
     called: str | None = None
     account: bool = False
@@ -320,7 +317,6 @@ PLACES: tuple[Place, ...] = (
         "import under fixed names: {path} keeps each module that was ever imported, and one made "
         "under a new name each time is never dropped",
         path=r"^sys\.modules\[",
-        finite=True,
         source="sys.modules",
     ),
     Place(

@@ -76,18 +76,6 @@ def test_text_of_constant_length_is_silent():
     assert diagnose(run(lambda n: text(n, 0))).findings == ()
 
 
-def test_container_is_followed_when_a_shorter_way_to_it_turns_up():
-    told = run(lambda n: entries("a.b.items[*]" if n < 6 else "c.items[*]", n, 20))
-    (container,) = containers(Case(told))
-    assert container.name == "c.items[*]"
-    assert container.judged.series.values == tuple(range(20, 220, 20))
-
-
-def test_containers_of_unequal_length_are_not_taken_for_the_same():
-    told = run(lambda n: entries("a.items[*]", n, 20) if n < 6 else entries("c.items[*]", n - 4, 7))
-    assert [c.name for c in containers(Case(told))] == ["c.items[*]"]
-
-
 def test_history_of_tuples_is_found_though_their_number_moves_otherwise_too():
     held = lambda n: entries("app.Writer.scalars['loss'][*]", n, 60, 110, element="tuple")  # noqa: E731
     noisy = [0, 9000, 9010, 9500, 9560, 9620, 11000, 11060, 11120, 11180, 11240]
