@@ -12,7 +12,7 @@ from leakguard.analysis.case import Case
 from leakguard.analysis.contribution import type_contribution
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.place_in_loop import start_with
-from leakguard.analysis.sources.containers import NO_ROOT, containers
+from leakguard.analysis.sources.containers import containers
 from leakguard.analysis.timeline import count_reader
 from leakguard.model import Collection, Gauge, Holder, Run
 from leakguard.model.holder import Hop, Trait
@@ -207,9 +207,10 @@ def test_native_memory_of_open_figures_is_part_of_their_leak():
             lambda n: entries(path, n, 1, element="matplotlib.figure.Figure"), counts, heap=2 * MB
         )
 
-    figures = diagnose(told("matplotlib._pylab_helpers.Gcf.figs[*]")).findings
-    assert [f.held_by for f in figures] == ["matplotlib._pylab_helpers.Gcf.figs[*]"]
-    assert "native" in {f.kind for f in diagnose(told("app.Album.pages[*]")).findings}
+    for path in ("matplotlib._pylab_helpers.Gcf.figs[*]", "app.Album.pages[*]"):
+        (finding,) = diagnose(told(path)).findings
+        assert finding.held_by == path
+        assert finding.bytes_per_generation == pytest.approx(2 * MB, rel=0.05)
 
 
 def loaders_and_weights(apart: bool) -> Run:
@@ -256,21 +257,6 @@ def test_chain_of_small_objects_is_a_leak_where_a_list_of_them_is_a_record():
     (finding,) = diagnose(chained(("chain",))).findings
     assert (finding.type, finding.held_by) == ("app.Span", "app.Span.parent[*]")
     assert diagnose(chained(())).findings == ()
-
-
-@pytest.mark.parametrize(("root", "kinds"), [("local desk in main()", []), (NO_ROOT, ["cycles"])])
-def test_what_a_function_let_go_of_after_its_loop_was_no_garbage_of_the_loop(root, kinds):
-    def held(n):
-        trace = (Hop(NO_ROOT if n == 10 else root, "app.Desk"), Hop("[*]", "app.Ticket"))
-        return entries("app.Desk.tickets[*]", n, 30, size=100_000, trace=trace)
-
-    told = run(held, lambda n: {"app.Ticket": 30 * n}, heap=3 * MB)
-    *before, last = told.snapshots
-    collection = Collection(300, bytes=30 * MB, types={"app.Ticket": 300})
-    ended = replace(last, collection=collection)
-    found = diagnose(replace(told, snapshots=(*before, ended))).findings
-    assert [finding.kind for finding in found if finding.kind == "cycles"] == kinds
-    assert "app.Desk.tickets[*]" in {finding.held_by for finding in found}
 
 
 def test_large_container_that_gains_nothing_is_not_the_holder():
