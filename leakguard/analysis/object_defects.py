@@ -43,8 +43,6 @@ from leakguard.analysis.holders import (
 )
 from leakguard.analysis.knowledge import keeps_self
 from leakguard.analysis.place_in_loop import (
-    loose_phase,
-    phase_of_graph,
     phase_of_memory,
     phases_of,
 )
@@ -307,7 +305,6 @@ class _Sorter:
         """
         beside = tuple(growing for growing in group if growing.name != lead.name)
         size = max(kept_by(container, lead), own_bytes)
-        phase = phase or phase_of_graph(self.case, lead, container)
         phase = phase or phase_of_memory(self.case, lead, size)
         known = size if size > 0 else process_bytes(self.case, lead, phase)
         self.defects.append(Defect(lead, beside, container, phase, known))
@@ -334,5 +331,5 @@ class _Sorter:
         for container in self.containers:
             is_related = any(related(container.name, path) for path in known)
             if not is_related and is_notable(container):
-                phase = loose_phase(self.case, container)
+                phase = self.case.memory_share(container.since).main_phase()
                 self.defects.append(Defect(container, (), container, phase, container.bytes_rate))

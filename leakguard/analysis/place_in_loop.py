@@ -16,17 +16,6 @@ from leakguard.analysis.tolerance import (
 )
 
 
-def phase_of_graph(case: Case, lead: Growth, container: Growth | None) -> str | None:
-    """Return the phase that adds live memory, for a container of graphs; None for others.
-
-    Counts of tensors would show the wrong phase: a saved tensor gets its Python object only when
-    the guard reads it, between phases.
-    """
-    if container is None or not container.keeps_graphs:
-        return None
-    return case.memory_share(lead.since).main_phase()
-
-
 def phase_of_memory(case: Case, lead: Growth, size: float) -> str | None:
     """Return the phase that adds live memory, if the objects are most of its growth.
 
@@ -90,18 +79,6 @@ def _left(case: Case, since: int | None, told: list[tuple[str, float]]) -> dict[
         for outer in [p for p in left if p and (phase + "/").startswith(p + "/")]:
             left[outer] -= size
     return left
-
-
-def loose_phase(case: Case, container: Growth) -> str | None:
-    """Return the phase that adds a container's entries, by the count of their type or by memory."""
-    since = loose_start(case, container)
-    if container.is_buffer or container.keeps_graphs:
-        return case.memory_share(since).main_phase()
-    added = case.type_share(container.type or "", since)
-    phase = added.phase_adding(container.rate or 0.0)
-    memory = case.memory_share(since)
-    usual = Contribution(memory.usual).phase_adding(container.bytes_rate or 0.0)
-    return phase or usual or added.main_phase() or memory.main_phase()
 
 
 def loose_start(case: Case, container: Growth) -> int | None:
