@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from statistics import fmean, median
 
 from leakguard.analysis.timeline import Reader
-from leakguard.analysis.tolerance import MAJORITY, NEARLY_ALL, WENT_ON_SHARE
+from leakguard.analysis.tolerance import MAJORITY, NEARLY_ALL
 from leakguard.model import Run, Snapshot
 from leakguard.model.metric import METRICS
 
@@ -52,22 +52,6 @@ class Contribution:
         if outer[phase] < MAJORITY * total:
             return None
         return self._innermost(phase)
-
-    def phase_adding(self, rate: float) -> str | None:
-        """Return the first of ``phases_adding``; None if there is none."""
-        return next(iter(self.phases_adding(rate)), None)
-
-    def phases_adding(self, rate: float) -> list[str]:
-        """Return the phases whose own growth is ``rate``, within a quarter.
-
-        The innermost phases come first; at equal depth, the phase nearest to ``rate``.
-        """
-        near = [
-            phase
-            for phase, value in self.by_phase.items()
-            if phase and abs(value - rate) <= WENT_ON_SHARE * rate
-        ]
-        return sorted(near, key=lambda p: (-p.count("/"), abs(self.by_phase[p] - rate)))
 
     def _innermost(self, phase: str) -> str:
         depth = phase.count("/") + 1

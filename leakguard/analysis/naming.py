@@ -14,7 +14,7 @@ from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.knowledge.known_leaks import known_leak
 from leakguard.analysis.limits import why_unasked
 from leakguard.analysis.origin import with_birthplace, with_origin
-from leakguard.analysis.place_in_loop import loose_start, memory_start, start_with
+from leakguard.analysis.place_in_loop import loose_start, memory_start
 from leakguard.analysis.remedy import UNHELD_ADVICE, name_of, native_remedy, release, remedy
 from leakguard.analysis.timeline import count_reader
 from leakguard.model import Finding, Holder, Hop, Proof, Run
@@ -221,7 +221,7 @@ def _since(case: Case, lead: Growth, container: Growth | None) -> int | None:
     if lead.source == "container":
         return loose_start(case, lead)
     if container is None or not container.keeps_graphs:
-        return start_with(case, lead, container)
+        return lead.since
     return min((g for g in (lead.since, memory_start(case)) if g is not None), default=None)
 
 

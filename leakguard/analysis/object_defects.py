@@ -7,7 +7,7 @@ adds. Each byte belongs to one defect only.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from leakguard.analysis.case import Case
@@ -44,7 +44,6 @@ from leakguard.analysis.holders import (
 from leakguard.analysis.knowledge import keeps_self
 from leakguard.analysis.place_in_loop import (
     phase_of_memory,
-    phases_of,
 )
 from leakguard.analysis.sources.containers import alike, related
 from leakguard.analysis.tolerance import (
@@ -220,7 +219,7 @@ class _Sorter:
         own = self._untold(group, lead, [container])
         taken = {c.type for c in own} - {lead.name}
         rest = [g for g in group if g.name not in taken]
-        self._add_parts(group, own, {})
+        self._add_parts(None, group, own)
         self._add(phase, lead, rest, container, known_bytes(rest))
 
     def _by_container(
@@ -241,19 +240,15 @@ class _Sorter:
         size = known_bytes(rest) - sum(c.bytes_rate or 0.0 for c in others)
         if lead.name in {c.type for c in others}:
             lead = part_of(self.case, lead, first)
-        given = [(d.phase, d.bytes_rate) for d in self.defects if d.phase and d.bytes_rate]
-        phases = phases_of(self.case, phase, group, [first, *own], given)
-        self._add(phases[first.name], lead, rest, first, size)
-        self._add_parts(group, own, phases)
+        self._add(phase, lead, rest, first, size)
+        self._add_parts(phase, group, own)
 
-    def _add_parts(
-        self, group: list[Growth], containers: list[Growth], phases: Mapping[str, str | None]
-    ) -> None:
+    def _add_parts(self, phase: str | None, group: list[Growth], containers: list[Growth]) -> None:
         """Add a defect for each container, with that part of the group that it holds."""
         for container in containers:
             grown = next(g for g in group if g.name == container.type)
             part = part_of(self.case, grown, container)
-            self._add(phases.get(container.name), part, [part], container, 0.0)
+            self._add(phase, part, [part], container, 0.0)
 
     def _others(self, first: Growth, group: list[Growth], growing: list[Growth]) -> list[Growth]:
         """Return the containers of a group that are separate defects from the first.

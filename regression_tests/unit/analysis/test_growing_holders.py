@@ -8,15 +8,10 @@ from dataclasses import replace
 import pytest
 
 from leakguard import diagnose
-from leakguard.analysis.case import Case
 from leakguard.analysis.contribution import type_contribution
-from leakguard.analysis.growth import Growth
-from leakguard.analysis.place_in_loop import start_with
-from leakguard.analysis.sources.containers import containers
 from leakguard.analysis.timeline import count_reader
 from leakguard.model import Collection, Gauge, Holder, Run
 from leakguard.model.holder import Hop, Trait
-from leakguard.model.series import Series
 from leakguard.testing import RunStory, State
 
 MB = 1_000_000
@@ -83,24 +78,6 @@ def test_history_of_tuples_is_found_though_their_number_moves_otherwise_too():
     assert (finding.verdict, finding.type) == ("leak", "tuple")
     assert finding.count_per_generation == 60
     assert "deque(maxlen" in finding.fix
-
-
-def started(counts: list[int]) -> int | None:
-    """Return when lists began of whose count the guard says generation 10, held by a container."""
-    case = Case(run(lambda n: entries("app.kept[*]", n, 30, element="list"), rounds=len(counts)))
-    series = Series("list", "count", tuple(range(1, len(counts) + 1)), tuple(map(float, counts)))
-    judged = case.judge(series, integer=True)
-    lead = Growth("type", "list", "container", type="list", rate=30.0, since=10, judged=judged)
-    return start_with(case, lead, containers(case)[0])
-
-
-def test_count_that_was_hidden_for_a_moment_began_with_its_container():
-    own = {6: 197, 8: 220, 11: 352}  # what the guard itself made once
-    assert started([741 + 30 * n + own.get(n, 0) for n in range(1, 14)]) == 1
-
-
-def test_count_that_lay_still_until_then_did_not_begin_with_its_container():
-    assert started([741 + 30 * max(n - 9, 0) for n in range(1, 14)]) == 10
 
 
 def test_one_line_about_each_generation_is_cleared():
