@@ -45,7 +45,6 @@ from leakguard.analysis.tolerance import (
     MATERIAL_BYTES,
     NOTABLE_BYTES,
     NOTABLE_ENTRIES,
-    RECORD_BYTES,
     RECORD_ENTRY,
     RECORDS,
     SAME_COUNT,
@@ -355,7 +354,7 @@ class _Settlement:
         rounds = max(self.case.run.generations, default=0) + 1 - (lead.since or 0)
         if whole and rate > NOTABLE_ENTRIES * whole and adds_up(self.case, rate):
             return False
-        return rate < RECORD_BYTES and rate * rounds < MATERIAL_BYTES
+        return rate < RECORDS * RECORD_ENTRY and rate * rounds < MATERIAL_BYTES
 
     def _memory_is_unexplained(self) -> bool:
         memory = self.case.memory()
@@ -365,7 +364,7 @@ class _Settlement:
         held += sum(c.bytes_per_generation or 0.0 for c in self.cleared)
         rest = memory.verdict.rate - held
         rounds = max(self.case.run.generations, default=0) + 1 - (memory.started_at or 0)
-        matters = rest >= RECORD_BYTES or rest * rounds >= MATERIAL_BYTES
+        matters = rest >= RECORDS * RECORD_ENTRY or rest * rounds >= MATERIAL_BYTES
         return matters and rest >= MAJORITY * memory.verdict.rate
 
 

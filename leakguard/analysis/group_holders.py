@@ -12,10 +12,10 @@ from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.place_in_loop import loose_start
 from leakguard.analysis.sources.containers import GUARDS_OWN
 from leakguard.analysis.tolerance import (
+    BYTES_FLOOR,
     FEWEST_LOOKS,
     MAJORITY,
     NEARLY_ALL,
-    NOTABLE_BUFFER,
     NOTABLE_ENTRIES,
     SAME_COUNT,
     SAME_RATE,
@@ -148,7 +148,7 @@ def is_notable(container: Growth) -> bool:
         return False
     kept = container.bytes_rate or 0.0
     if container.is_buffer or container.keeps_graphs:
-        return kept >= NOTABLE_BUFFER
+        return kept >= BYTES_FLOOR
     judged = container.judged
     seen = judged is not None and judged.grows and len(judged.series) > FEWEST_LOOKS
     return (seen or container.is_born) and kept >= NOTABLE_ENTRIES

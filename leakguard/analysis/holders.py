@@ -16,13 +16,8 @@ from leakguard.analysis.sources.containers import (
     growth_of,
     looks_at_holders,
 )
-from leakguard.analysis.tolerance import FEWEST_LOOKS, MAJORITY, SAME_RATE, same
+from leakguard.analysis.tolerance import FEWEST_LOOKS, MAJORITY, NO_CHANCE, SAME_RATE, same
 from leakguard.model import Holder
-
-# A container that only one look saw is taken for the holder if it has as many entries as its type
-# has gained since the loop began, and the loop had more generations than this. Chosen: many
-# containers have up to a dozen entries from the beginning.
-_FEW_GENERATIONS = 12
 
 
 def holder_of(case: Case, type_name: str, rate: float) -> Growth | None:
@@ -117,7 +112,7 @@ def _with_all(case: Case, type_name: str, rate: float, looks: list[Look]) -> Gro
     many = case.run.generations_until(generation)
     for holder in _unbounded(type_name, looks):
         is_new = _first_seen(holder, looks)[0] == generation
-        if is_new and many > _FEW_GENERATIONS and same(holder.entries, rate * many, SAME_RATE):
+        if is_new and many >= NO_CHANCE and same(holder.entries, rate * many, SAME_RATE):
             return _unproven(case, _around(holder, holders), looks)
     return None
 

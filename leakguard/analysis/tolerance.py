@@ -41,13 +41,6 @@ BYTES_FLOOR = 16_384.0
 # is. Chosen: four times BYTES_FLOOR, rounded. A program that leaks this much gains 64 MB in a
 # thousand generations.
 NOTABLE_BYTES = 64 * KB
-# A rise of builtin objects by at least this many bytes per generation matters, however small its
-# total is. Chosen: half of NOTABLE_BYTES, because the census counts objects one by one and has less
-# noise.
-NOTABLE_OBJECTS = 32 * KB
-# A buffer that grows by at least this many bytes per generation is reported. Chosen: BYTES_FLOOR is
-# enough, because the size of a buffer is read exactly.
-NOTABLE_BUFFER = BYTES_FLOOR
 # A container is reported if its entries retain at least this many more bytes in each generation.
 # Chosen: a kilobyte is the least that is worth a line of a report, and entries are counted exactly.
 NOTABLE_ENTRIES = 1_024
@@ -81,9 +74,15 @@ NOTABLE_COUNTED = 200 * KB
 RECORDS = 2
 # The most bytes per entry in a short record of each generation. Chosen: about a page of memory.
 RECORD_ENTRY = 4 * KB
-# The most bytes per generation in a short record of each generation. Chosen: this adds up to at
-# most 100 MB after ten thousand generations.
-RECORD_BYTES = 10 * KB
+# What was seen once may be chance; what was seen at least so often is not. By convention.
+REPEATED = 2
+# Generations from which on a number of entries that fits the generations is no chance. Chosen: many
+# containers have up to a dozen entries from the beginning.
+NO_CHANCE = 10
+# Confidence (0 to 1) in growth that has no series of its own: seen by two measurements or more than
+# once, and seen once. Chosen near the confidence that ``series`` gives to seven changes (0.89) and
+# to two (0.6).
+SEEN_AGAIN, SEEN_ONCE = 0.9, 0.6
 
 
 def same(one: float, other: float, tolerance: float) -> bool:

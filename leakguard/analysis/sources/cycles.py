@@ -19,19 +19,11 @@ from leakguard.analysis.contribution import made_in
 from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.knowledge import NO_COLLECTOR
 from leakguard.analysis.timeline import count_reader
-from leakguard.analysis.tolerance import MATERIAL_BYTES, OWN_SHARE
+from leakguard.analysis.tolerance import MATERIAL_BYTES, OWN_SHARE, REPEATED, SEEN_AGAIN, SEEN_ONCE
 from leakguard.model import Collection, Snapshot
 from leakguard.model.holder import Hop
 from leakguard.model.series import Series
 from leakguard.model.units import format_bytes, format_number
-
-# This many of the program's own collections show that the collector keeps up with the garbage. A
-# single collection may be chance.
-_TIMELY = 2
-# Confidence (0 to 1) that garbage is a leak. _SEEN_AGAIN applies if the count of objects grew in
-# every generation, or if more than one collection freed objects. Otherwise _SEEN_ONCE applies. Both
-# are chosen.
-_SEEN_AGAIN, _SEEN_ONCE = 0.95, 0.7
 
 
 def cycles(case: Case) -> list[Growth]:
@@ -82,8 +74,8 @@ def _is_taken(case: Case, name: str, freeing: list[Snapshot]) -> bool:
     read in every generation: it does not grow if garbage is freed.
     """
     drops = _own_drops(case, name, freeing)
-    if drops >= _TIMELY or _own_full_collections(case) < _TIMELY:
-        return drops >= _TIMELY
+    if drops >= REPEATED or _own_full_collections(case) < REPEATED:
+        return drops >= REPEATED
     memory = case.memory()
     return drops > 0 or (memory is not None and memory.verdict.growing == "no")
 
@@ -92,7 +84,7 @@ def _own_drops(case: Case, name: str, freeing: list[Snapshot]) -> int:
     """Return how often the count fell without a collection by the guard.
 
     Looks may be too far apart to show a fall. If less than a tenth is left of what was made between
-    two looks, that counts as ``_TIMELY`` falls: one collection, by chance, leaves more.
+    two looks, that counts as ``REPEATED`` falls: one collection, by chance, leaves more.
     """
     ours = {snapshot.generation for snapshot in freeing}
     series = case.timeline.best_series(name, count_reader(name))
@@ -101,7 +93,7 @@ def _own_drops(case: Case, name: str, freeing: list[Snapshot]) -> int:
     points = zip(series.generations, series.values, strict=True)
     for (at, earlier), (then, later) in pairwise(points):
         if later < OWN_SHARE * each * (then - at):
-            drops += _TIMELY
+            drops += REPEATED
         else:
             drops += later < earlier and at not in ours
     return drops
@@ -125,7 +117,7 @@ def _cost(case: Case, name: str, collected: list[Snapshot]) -> Growth:
     )
     if counts and max(counts) > min(counts):
         reason += f"; up to {format_number(max(counts))} {name} at a time"
-    if often >= _TIMELY:
+    if often >= REPEATED:
         reason += (
             f". The program's own collector ran {often} times: a cost, not a leak. Breaking the "
             "cycles saves it, a smaller gc.set_threshold() lowers the peak, and gc.freeze() after "
@@ -183,7 +175,7 @@ def _growth(case: Case, name: str, freeing: list[Snapshot]) -> Growth:
         exact=len(freeing) > 1,
         evidence=(Evidence("collector", said), *again),
         reason="; ".join((said, *(one.told for one in again if piled_up))),
-        confidence=_SEEN_AGAIN if again else _SEEN_ONCE,
+        confidence=SEEN_AGAIN if again else SEEN_ONCE,
         fix=_fix(case, way),
         ruled_out=("no holder: a collection freed them",),
         shown=case.timeline.at(phase).get(freeing[0].generation or 0, freeing[0]),
