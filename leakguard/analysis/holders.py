@@ -16,7 +16,7 @@ from leakguard.analysis.sources.containers import (
     growth_of,
     looks_at_holders,
 )
-from leakguard.analysis.tolerance import FEWEST_LOOKS, MAJORITY, NO_CHANCE, SAME_RATE, same
+from leakguard.analysis.tolerance import BEYOND_CHANCE, FEWEST_LOOKS, MAJORITY, SAME_RATE, same
 from leakguard.model import Holder
 
 
@@ -112,7 +112,7 @@ def _with_all(case: Case, type_name: str, rate: float, looks: list[Look]) -> Gro
     many = case.run.generations_until(generation)
     for holder in _unbounded(type_name, looks):
         is_new = _first_seen(holder, looks)[0] == generation
-        if is_new and many >= NO_CHANCE and same(holder.entries, rate * many, SAME_RATE):
+        if is_new and many >= BEYOND_CHANCE and same(holder.entries, rate * many, SAME_RATE):
             return _unproven(case, _around(holder, holders), looks)
     return None
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from leakguard.analysis.case import Case
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.sources.containers import GUARDS_OWN, NO_ROOT, growth_of, looks_at_holders
-from leakguard.analysis.tolerance import FEWEST_LOOKS, NEARLY_ALL, NO_CHANCE, OWN_SHARE
+from leakguard.analysis.tolerance import BEYOND_CHANCE, FEWEST_LOOKS, NEARLY_ALL, OWN_SHARE
 from leakguard.model import Census, Holder
 from leakguard.model.series import Series
 
@@ -27,7 +27,7 @@ def even_entries(case: Case) -> list[Growth]:
     if not looks or len(looks) >= FEWEST_LOOKS or len(counted) < 2:
         return []
     rounds = case.run.generations_until(looks[-1][0])
-    if rounds < NO_CHANCE:
+    if rounds < BEYOND_CHANCE:
         return []
     tried = (_even(case, holder, rounds, looks[-1][0], counted) for holder in looks[-1][1])
     found = [container for container in tried if container is not None]
