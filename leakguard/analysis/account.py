@@ -129,6 +129,8 @@ class _Settlement:
         """Pair types with the containers that hold them, leaving out what gauges explain."""
         gauges = [_series_of(self.case, gauge) for gauge in self.filling]
         containers = [c for c in self._of("container") if not _is_gauged(c, gauges)]
+        # The largest come first, whatever their source: the order of sources decides nothing.
+        containers.sort(key=lambda c: (c.is_weak, -(c.bytes_rate or 0.0), c.name))
         garbage = {name for cycle in self._of("cycles") for name in cycle.with_it}
         garbage -= {c.type for c in containers if not c.fills}
         types = [

@@ -40,8 +40,8 @@ SAME_COUNT = 0.02
 SAME_RATE = 0.1
 # Growth has stopped if it later added less than this share of the expected amount. Chosen between
 # none and all, in favour of reporting: growth that continues at half its rate is still reported.
-# The growth of a phase, or the bytes of the line of a graph, may differ by this share from the growth
-# that they explain (measured for graphs: 12 %).
+# The growth of a phase, or the bytes of the line of a graph, may differ by this share from what
+# they explain (measured for graphs: 12 %).
 # Worth: halved 0, doubled 0.
 WENT_ON_SHARE = 0.25
 
