@@ -4,7 +4,7 @@
 # make reports make the gallery in reports/ anew: a healthy run, every leak, a pair, a long run
 # make sanitize  the compiled heap scan and the trainer's compiled updates under AddressSanitizer and UBSan
 # make judge   diagnose every recorded run, and say which reports are not what the table says
-# make weigh   what is each number and each rule of the judgement worth? ONLY=RULE and SAMPLE=N make it short
+# make weigh   what is each number and each rule of the judgement worth? ONLY=RULE, SAMPLE=N and SECONDS=S make it short
 # make lint    ruff, mypy, and the words of everything that a person reads
 # make manual  write the generated pages of leakguard/manual anew
 # make docs    build the manual as a site in build/site; a broken link fails
@@ -72,7 +72,7 @@ judge: $(READY)
 	$(BIN)/python -m regression_tests.corpus judge
 
 weigh: $(READY)
-	$(BIN)/python -m regression_tests.corpus weigh $(if $(ONLY),--only $(ONLY)) $(if $(SAMPLE),--sample $(SAMPLE))
+	$(BIN)/python -m regression_tests.corpus weigh $(if $(ONLY),--only $(ONLY)) $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SECONDS),--seconds $(SECONDS))
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -14,31 +14,26 @@ from leakguard.analysis.balance import balance_of, too_little, unexplained
 from leakguard.analysis.behind import in_front_of, with_memory_behind
 from leakguard.analysis.case import Case, Judged, slope
 from leakguard.analysis.consequence import joined
-from leakguard.analysis.defect import Defect, with_birth, with_native
+from leakguard.analysis.defect import Defect, with_birth
 from leakguard.analysis.group_holders import as_many
-from leakguard.analysis.growth import Evidence, Growth
+from leakguard.analysis.growth import Growth
 from leakguard.analysis.healthy import (
     ended,
     filling_container,
     filling_gauge,
-    is_warming_up,
     negligible,
-    warm_up,
 )
 from leakguard.analysis.knowledge import (
     is_handle,
     is_mapping,
-    is_pool,
-    owns_a_cache,
-    owns_native_memory,
 )
 from leakguard.analysis.last_tooth import last_tooth
 from leakguard.analysis.live_memory import (
+    extended,
     filling_cache,
-    gained,
+    in_a_graph,
     levelled_off,
     objects_rate,
-    with_kind,
 )
 from leakguard.analysis.object_defects import object_defects
 from leakguard.analysis.own_work import left_by_looks
@@ -50,7 +45,6 @@ from leakguard.analysis.tolerance import (
     MATERIAL_BYTES,
     NOTABLE_BYTES,
     NOTABLE_ENTRIES,
-    RECORD_BYTES,
     RECORD_ENTRY,
     RECORDS,
     SAME_COUNT,
@@ -64,11 +58,6 @@ from leakguard.model.finding import Kind
 from leakguard.model.metric import METRICS
 from leakguard.model.series import Series
 from leakguard.model.units import format_bytes, format_change
-
-# Growth of live memory is explained if most of it is growth of counted objects, and findings or
-# cleared growth explain at least this share of the growth of counted objects. Chosen low: a rest
-# that is at least a third of the growth of live memory is still reported (``balance.unexplained``).
-_NAMED_SHARE = 0.3
 
 _RESOURCES = frozenset({"threads", "files", "children"})
 _OBJECTS: frozenset[Kind] = frozenset({"instances", "container", "arrays", "tensors"})
@@ -110,7 +99,6 @@ class _Settlement:
         self._metrics()
         self._live_memory()
         self._rest()
-        self._mappings()
         self.defects += [Defect(g, phase=g.phase) for g in self._of("peak", "copies")]
         self.defects += [Defect(g, bytes_rate=g.bytes_rate) for g in self._of("child")]
         self.defects = [d if d.birth else with_birth(self.case, d) for d in self.defects]
@@ -141,6 +129,8 @@ class _Settlement:
         """Pair types with the containers that hold them, leaving out what gauges explain."""
         gauges = [_series_of(self.case, gauge) for gauge in self.filling]
         containers = [c for c in self._of("container") if not _is_gauged(c, gauges)]
+        # The largest come first, whatever their source: the order of sources decides nothing.
+        containers.sort(key=lambda c: (c.is_weak, -(c.bytes_rate or 0.0), c.name))
         garbage = {name for cycle in self._of("cycles") for name in cycle.with_it}
         garbage -= {c.type for c in containers if not c.fills}
         types = [
@@ -152,9 +142,7 @@ class _Settlement:
         self.full_containers = objects.filling
         self.cleared += map(filling_container, objects.filling)
         for defect in (with_birth(self.case, found) for found in objects.defects):
-            if is_warming_up(defect):
-                self.cleared.append(warm_up(defect))
-            elif went_on(self.case, defect):
+            if went_on(self.case, defect):
                 self.defects.append(defect)
             else:
                 self.cleared.append(ended(defect))
@@ -205,17 +193,6 @@ class _Settlement:
             return named or stacks or self._maps() or bool(self.filling)
         return False
 
-    def _mappings(self) -> None:
-        """Give the defect of mapping objects the bytes of the mappings, which no object counts."""
-        rising = (g for g in self._of("metric") if g.healthy is None)
-        space = next((g for g in rising if g.name in ("mapped", "address_space")), None)
-        defect = next((d for d in self.defects if is_mapping(d.lead.type)), None)
-        if space is None or defect is None or (space.rate or 0.0) <= (defect.bytes_rate or 0.0):
-            return
-        lead = replace(defect.lead, evidence=(*defect.lead.evidence, *space.evidence[:1]))
-        told_whole = replace(defect, lead=lead, bytes_rate=space.rate)
-        self.defects[self.defects.index(defect)] = told_whole
-
     def _maps(self) -> bool:
         return any(is_mapping(d.lead.type) for d in self.defects)
 
@@ -238,7 +215,7 @@ class _Settlement:
         rate = growth.rate or 0.0
         objects = objects_rate(self.case)
         in_objects = objects >= MAJORITY * rate
-        if self._explains_memory(growth, objects) or self._is_frozen(growth, in_objects):
+        if self._explains_memory(growth):
             return
         tooth = last_tooth(self.case, growth)
         if tooth is not None:
@@ -248,22 +225,23 @@ class _Settlement:
         if gauges and (in_objects or not self.case.counts_allocators):
             self.cleared.append(self._while_filling(judged))
             return
-        made = with_kind(self.case, growth, in_objects)
-        cache = filling_cache(self.case, growth) if made.kind == "native" else None
-        if cache is not None:
-            self._cache(cache, growth)
-            return
+        made = self._made(growth, in_objects)
         rest = max(rate - self._named_bytes(), 0.0)
-        owner = self._graph_behind(made, growth.main_phase) or self._pool_behind(made, growth)
-        if owner is not None:  # no count of its nodes or workers includes this memory
-            told_whole = replace(owner, bytes_rate=(owner.bytes_rate or 0.0) + rest)
-            self.defects[self.defects.index(owner)] = told_whole
-            return
-        front = in_front_of(self.defects, growth) if made.kind == "native" else None
+        front = in_front_of(self.defects, made)
+        cache = filling_cache(self.case, growth) if made.kind == "native" else None
         if front is not None:
             self.defects[self.defects.index(front)] = with_memory_behind(front, growth, rest)
-            return
-        self.defects.append(Defect(made, phase=growth.main_phase, bytes_rate=rest))
+        elif cache is not None:
+            self.cleared.append(cache)
+        else:
+            self.defects.append(Defect(made, phase=growth.main_phase, bytes_rate=rest))
+
+    def _made(self, growth: Growth, in_objects: bool) -> Growth:
+        """Return growth of live memory with its kind: a graph, larger objects, or native."""
+        if not self.case.counts_objects:
+            return replace(growth, kind="memory", in_pools=False)
+        larger = extended(self.case, growth) if in_objects else None
+        return in_a_graph(self.case, growth) or larger or growth
 
     def _rest(self) -> None:
         """Report the unexplained growth of live memory as a defect, or clear it as too little.
@@ -282,50 +260,19 @@ class _Settlement:
             self.defects += [] if left is None else [left]
 
     def _matters(self, growth: Growth, rest: float) -> bool:
-        owned = any(owns_native_memory(d.held_by or "") for d in self.defects)
         last = None if growth.judged is None else growth.judged.series.generations[-1]
-        return not owned and notable(rest, growth.since, last, self._least_rest())
+        return notable(rest, growth.since, last, self._least_rest())
 
     def _balance(self) -> Balance | None:
         return balance_of(self.case, self.defects, self.cleared)
 
-    def _cache(self, cache: Cleared, growth: Growth) -> None:
-        """Add the growth of a library's caches to their owner's leak, if the owner leaks."""
-        owned = next((d for d in self.defects if owns_a_cache(d.lead.type)), None)
-        if owned is None:
-            self.cleared.append(cache)
-            return
-        lead = replace(
-            owned.lead, evidence=(*owned.lead.evidence, Evidence(growth.name, cache.reason))
-        )
-        told_whole = with_native(replace(owned, lead=lead), growth.rate or 0.0, gained(growth))
-        self.defects[self.defects.index(owned)] = told_whole
-
-    def _graph_behind(self, made: Growth, phase: str | None) -> Defect | None:
-        """Return the kept autograd graph that owns the memory: found by a look, or by its phase.
-
-        No look finds the memory that C code saves for a node, such as that of a GRU. Such memory
-        belongs to the graph that grows in the same phase.
-        """
-        graphs = [d for d in self.defects if d.kind == "autograd"]
-        if made.kind == "native":
-            graphs = [d for d in graphs if d.phase == phase]
-        return next(iter(graphs), None) if made.kind in ("autograd", "native") else None
-
-    def _pool_behind(self, made: Growth, growth: Growth) -> Defect | None:
-        """Return the defect of worker pools that owns native memory of its phase: stacks, pipes."""
-        here = (d for d in self.defects if made.kind == "native" and d.phase == growth.main_phase)
-        return next((d for d in here if is_pool(d.lead.type)), None)
-
-    def _explains_memory(self, growth: Growth, objects: float) -> bool:
+    def _explains_memory(self, growth: Growth) -> bool:
         """True if findings explain or own the growth of memory, or if a log has no bytes."""
-        if any(owns_native_memory(d.held_by or "") for d in self.defects):
-            return True
         named, least = self._named_bytes(), MAJORITY * (growth.rate or 0.0)
         # Objects in a container that only fills are no defect, but their bytes explain memory too.
         if named < least and any(c.until is not None for c in self.cleared):
             named += self._filled_bytes()
-        if named >= least or (objects >= least and named >= _NAMED_SHARE * objects):
+        if named >= least:
             return True
         # A rest below ``_least_rest`` is no defect in two cases: something else explains a part of
         # the growth, or looks may have left the rest behind (``_least_rest`` is then above
@@ -352,16 +299,6 @@ class _Settlement:
         share = LOOKS_LEAVE * memory.series.values[-1]
         left = left_by_looks(memory.series.name, self.case.timeline.ends)
         return max(NOTABLE_BYTES, share if left is None else min(share, NOTABLE_BYTES + left))
-
-    def _is_frozen(self, growth: Growth, in_objects: bool) -> bool:
-        """Attribute memory to objects that ``gc.freeze`` hid from the census, if there are any."""
-        frozen = next((d for d in self.defects if d.lead.name == "gc_frozen"), None)
-        if frozen is None or in_objects:
-            return False
-        rest = max((growth.rate or 0.0) - self._named_bytes(), 0.0)
-        told = replace(frozen, bytes_rate=rest, phase=frozen.phase or growth.main_phase)
-        self.defects[self.defects.index(frozen)] = told
-        return True
 
     def _filled_bytes(self) -> float:
         """Return the bytes per generation of all types that gain as fast as a filling container."""
@@ -419,7 +356,7 @@ class _Settlement:
         rounds = max(self.case.run.generations, default=0) + 1 - (lead.since or 0)
         if whole and rate > NOTABLE_ENTRIES * whole and adds_up(self.case, rate):
             return False
-        return rate < RECORD_BYTES and rate * rounds < MATERIAL_BYTES
+        return rate < RECORDS * RECORD_ENTRY and rate * rounds < MATERIAL_BYTES
 
     def _memory_is_unexplained(self) -> bool:
         memory = self.case.memory()
@@ -429,7 +366,7 @@ class _Settlement:
         held += sum(c.bytes_per_generation or 0.0 for c in self.cleared)
         rest = memory.verdict.rate - held
         rounds = max(self.case.run.generations, default=0) + 1 - (memory.started_at or 0)
-        matters = rest >= RECORD_BYTES or rest * rounds >= MATERIAL_BYTES
+        matters = rest >= RECORDS * RECORD_ENTRY or rest * rounds >= MATERIAL_BYTES
         return matters and rest >= MAJORITY * memory.verdict.rate
 
 

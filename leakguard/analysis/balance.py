@@ -13,7 +13,7 @@ from leakguard.analysis.contribution import Contribution
 from leakguard.analysis.defect import Defect
 from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.pace import daily
-from leakguard.analysis.tolerance import MAJORITY
+from leakguard.analysis.tolerance import MAJORITY, PLURALITY
 from leakguard.model import Cleared
 from leakguard.model.balance import Balance
 from leakguard.model.finding import Kind
@@ -25,10 +25,6 @@ _ELSEWHERE: frozenset[Kind] = frozenset(
     {"gpu", "children", "fragmentation", "peak", "copies", "copy-on-write"}
 )
 _OUTSIDE_OF_ALLOCATORS = frozenset({"mapped", "address_space", "rss_shared", "private"})
-# The rest that no finding explains is a finding of its own if it is at least this share of the
-# growth. Chosen above a quarter: a float has 24 bytes, but its memory block has 32, so a quarter of
-# the growth by floats belongs to no counted object. Pools and lists keep some more in reserve.
-_LEAST_SHARE = 1 / 3
 # The most types that a sentence of evidence names.
 _TYPES = 4
 
@@ -83,7 +79,7 @@ def unexplained(
 ) -> Defect | None:
     """Return the unexplained rest as a defect, if it is a large share of the growth."""
     rest = balance.rest
-    if rest < _LEAST_SHARE * balance.growth:
+    if rest < PLURALITY * balance.growth:
         return None
     phase = _phase_of_rest(growth.contribution, defects, rest)
     told = balance.findings + balance.healthy

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 
-from leakguard.analysis.tolerance import MAJORITY, NEARLY_ALL
+from leakguard.analysis.tolerance import MAJORITY, NEARLY_ALL, REPEATED
 from leakguard.model import Run, Snapshot
 from leakguard.model.births import Birthplace
 from leakguard.model.holder import ELEMENT
 from leakguard.model.residue import Residue, generations, residue
-
-# Sampled blocks that a line must have made. A single one may be a hash table that was resized.
-_FEWEST_SAMPLES = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,10 +137,10 @@ def _place(kept: list[tuple[Birthplace, float]]) -> Birthplace | None:
     ``kept`` has the live bytes of each line. A line that made nearly all of the bytes comes first:
     of entries that are small, chance decides whether two are sampled.
     """
-    lines = [(p, size) for p, size in kept if p.place is not None and p.samples >= _FEWEST_SAMPLES]
+    lines = [(p, size) for p, size in kept if p.place is not None and p.samples >= REPEATED]
     most, size = max(lines, key=lambda line: line[1], default=(None, 0.0))
     is_nearly_all = size >= NEARLY_ALL * sum(made for _, made in kept)
-    if not is_nearly_all and sum(place.entries for place, _ in lines) >= _FEWEST_SAMPLES:
+    if not is_nearly_all and sum(place.entries for place, _ in lines) >= REPEATED:
         return max(lines, key=lambda line: line[0].entries)[0]
     return most
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from leakguard.analysis.measure import Rate, growths, highest_rss, live_growth, metric_growth
+from leakguard.analysis.tolerance import MAJORITY
 from leakguard.model.budget import Budget, Check, Outcome
 from leakguard.model.finding import SEVERITY, Finding, Verdict
 from leakguard.model.metric import METRICS
@@ -15,8 +16,6 @@ from leakguard.model.report import Report
 from leakguard.model.run import Run
 from leakguard.model.units import format_bytes, format_change, format_number
 
-# A second measurement confirms growth if it shows this share of the allowed growth. Chosen.
-_CONFIRMS = 0.5
 _CONFIRM_ONLY = frozenset({"rss", "rss_anonymous"})
 
 
@@ -81,7 +80,7 @@ def confirmed_growth(
         return Check(subject, limit, fact, "unknown", allowed=most)
     first = max(leading, key=lambda name: rates[name])
     grown = rates[first] * (rounds or 1)
-    second = _second(report, rates, first, most / (rounds or 1) * _CONFIRMS)
+    second = _second(report, rates, first, most / (rounds or 1) * MAJORITY)
     broken = grown > most and second is not None
     said = f", confirmed by {second}" if second else "; no second measurement confirms it"
     fact = f"{format_change(grown)} ({_in_a_sentence(first)}{said if grown > most else ''})"

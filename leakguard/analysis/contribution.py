@@ -17,21 +17,9 @@ from leakguard.analysis.tolerance import MAJORITY, NEARLY_ALL
 from leakguard.model import Run, Snapshot
 from leakguard.model.metric import METRICS
 
-# A phase is taken to add a given rate if the phase's growth differs from the rate by at most this
-# share. Chosen wider than the 2 % for two counts (SAME_COUNT), because phases are measured in a few
-# generations only.
-_SAME_IN_PHASE = 0.25
 # A generation contains an event (such as an import) if it adds more than this many times the median
-# of all generations. Chosen.
+# of all generations. Such generations are left out if most have no event. Chosen.
 _EVENT = 3.0
-# Generations with an event are left out only if at least this share of all generations has no
-# event. Chosen.
-_USUAL_SHARE = 0.7
-# Bytes in Python's allocator are estimated as the number of blocks times a mean size. This is the
-# mean size of the blocks gained since the first generation, if the gain is at least this share of
-# all blocks. Otherwise it is the mean size of all blocks. Chosen: temporary blocks alone change the
-# number of blocks at the ends of generations by less than 1 %.
-_GAINED_BLOCKS = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,22 +52,6 @@ class Contribution:
         if outer[phase] < MAJORITY * total:
             return None
         return self._innermost(phase)
-
-    def phase_adding(self, rate: float) -> str | None:
-        """Return the first of ``phases_adding``; None if there is none."""
-        return next(iter(self.phases_adding(rate)), None)
-
-    def phases_adding(self, rate: float) -> list[str]:
-        """Return the phases whose own growth is ``rate``, within a quarter.
-
-        The innermost phases come first; at equal depth, the phase nearest to ``rate``.
-        """
-        near = [
-            phase
-            for phase, value in self.by_phase.items()
-            if phase and abs(value - rate) <= _SAME_IN_PHASE * rate
-        ]
-        return sorted(near, key=lambda p: (-p.count("/"), abs(self.by_phase[p] - rate)))
 
     def _innermost(self, phase: str) -> str:
         depth = phase.count("/") + 1
@@ -121,21 +93,10 @@ def _sum(
 
 
 def _block_size(run: Run) -> float:
-    """Return the mean bytes of a block that Python's allocator gained; 0 if unknown.
-
-    The leaked blocks may be floats while most of the heap is dicts, so the mean is that of the
-    blocks gained since the end of the first generation. If about as many blocks are in use as then,
-    it is the mean of all blocks.
-    """
+    """Return the mean bytes of a block in Python's allocator; 0 if unknown."""
     ends = [end.metrics for end in _generation_ends(run, None)]
     sizes = [(end.get("python_in_use"), end.get("python_blocks")) for end in ends]
-    known = [(in_use, blocks) for in_use, blocks in sizes if in_use and blocks]
-    if not known:
-        return 0.0
-    (first, before), (last, after) = known[0], known[-1]
-    if last > first and after - before >= _GAINED_BLOCKS * after:
-        return (last - first) / (after - before)
-    return last / after
+    return next((size / blocks for size, blocks in reversed(sizes) if size and blocks), 0.0)
 
 
 def metric_contribution(run: Run, metric: str, since: int | None = None) -> Contribution:
@@ -256,14 +217,14 @@ def _differences(
 
 
 def _without_events(rounds: list[dict[str | None, float]]) -> list[dict[str | None, float]]:
-    """Leave out a few generations that added far more than usual, for example by an import."""
+    """Leave out generations that added far more than usual, for example by an import."""
     totals = [abs(parts.get(None, 0.0) + _outermost_sum(parts)) for parts in rounds]
     usual = [
         parts
         for parts, total in zip(rounds, totals, strict=True)
         if total <= _EVENT * median(totals)
     ]
-    return usual if len(usual) >= _USUAL_SHARE * len(rounds) else rounds
+    return usual if len(usual) >= MAJORITY * len(rounds) else rounds
 
 
 def _mean(rounds: list[dict[str | None, float]]) -> Contribution:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from leakguard.analysis.case import Case, Judged
 from leakguard.analysis.growth import Evidence, Growth
-from leakguard.analysis.tolerance import NEARLY_ALL
 from leakguard.model import Verdict
 from leakguard.model.finding import SEVERITY
 from leakguard.model.units import format_change, format_number
@@ -124,8 +123,6 @@ def _of_container(
     case: Case, container: Growth, phase: str | None, since: int | None
 ) -> list[Evidence]:
     found = [next(iter(container.evidence), None) or _grew_at_looks(container)]
-    if (counted := _count_of_elements(case, container)) is not None:
-        return [*found, Evidence("count", f"{counted} grew too")]
     memory = memory_witness(case, phase, since)
     return found if memory is None else [*found, Evidence("memory", f"{memory} grew too")]
 
@@ -135,20 +132,3 @@ def _grew_at_looks(container: Growth) -> Evidence:
     rate = format_change(container.bytes_rate or 0.0)
     told = f"{container.name} grew at each of {streak} looks, by {rate} per generation"
     return Evidence("holders", told)
-
-
-def _count_of_elements(case: Case, container: Growth) -> str | None:
-    """Name the count of the entries' type, if it rose by nearly as many as the container gained."""
-    judged, element = container.judged, container.type or ""
-    if judged is None:
-        return None
-    looks, entries = judged.series.generations, judged.series.values
-    ends = case.timeline.ends
-    first, last = (ends.get(look) for look in (looks[0], looks[-1]))
-    counts = [None if s is None else s.count(element) for s in (first, last)]
-    if counts[0] is None or counts[1] is None:
-        return None
-    grown = counts[1] - counts[0]
-    if grown >= NEARLY_ALL * (entries[-1] - entries[0]) > 0:
-        return f"the count of {element} ({grown:+,})"
-    return None

@@ -10,14 +10,12 @@ from leakguard.analysis.evidence import memory_witness
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.place_in_loop import phase_of_memory
 from leakguard.analysis.tolerance import (
-    FEWEST_LOOKS,
     MAJORITY,
     MATERIAL_BYTES,
+    NOTABLE_BYTES,
     NOTABLE_COUNTED,
-    NOTABLE_OBJECTS,
     notable,
 )
-from leakguard.model.census import GRAPH_NODE
 
 
 def by_phase(types: Iterable[Growth]) -> dict[str | None, list[Growth]]:
@@ -32,34 +30,6 @@ def by_phase(types: Iterable[Growth]) -> dict[str | None, list[Growth]]:
     for group in groups.values():
         group.sort(key=_rank)
     return groups
-
-
-def with_owners(groups: dict[str | None, list[Growth]]) -> dict[str | None, list[Growth]]:
-    """Move builtin types to the group of the program's class that owns one per instance.
-
-    Instances made between phases are counted only at the end of a generation. Their arrays are
-    already counted at the end of the next phase, and would be attributed to that phase.
-    """
-    loose = groups.get(None, [])
-    if not loose or not is_users(loose[0].name):
-        return groups
-    owner, given = loose[0], dict(groups)
-    for phase, group in groups.items():
-        if phase is not None and not any(map(is_programs, group)):
-            parts = [growing for growing in group if _comes_with(growing, owner)]
-            given[None] = [*given[None], *parts]
-            given[phase] = [growing for growing in group if growing not in parts]
-    return {phase: group for phase, group in given.items() if group}
-
-
-def _comes_with(growing: Growth, owner: Growth) -> bool:
-    """Return True if both types gained exactly as many objects between any two looks."""
-    if growing.judged is None or owner.judged is None:
-        return False
-    mine, others = (j.series.by_generation for j in (growing.judged, owner.judged))
-    both = sorted(mine.keys() & others.keys())
-    apart = {mine[generation] - others[generation] for generation in both}
-    return len(both) >= FEWEST_LOOKS and len(apart) == 1
 
 
 def _rank(growing: Growth) -> tuple[bool, bool, bool, float, float]:
@@ -110,31 +80,20 @@ def is_kept(group: list[Growth], kept: float) -> bool:
     return not is_programs(group[0]) and MAJORITY * known_bytes(group) <= kept
 
 
-def is_exact(growing: Growth) -> bool:
-    """Return True for a count that rose by the same whole number per generation in three looks."""
-    if growing.judged is None or growing.rate is None or growing.interval is None:
-        return False
-    low, high = growing.interval
-    return low == high == round(growing.rate) and len(growing.judged.series) >= FEWEST_LOOKS
-
-
 def is_telling(case: Case, group: list[Growth]) -> bool:
     """Return whether the growth of types without a growing holder is worth reporting.
 
-    A few more builtin objects may be the interpreter's own. A count of graph nodes that rises by
-    the same whole number per generation is not, however few bytes it has.
+    A few more builtin objects may be the interpreter's own.
     """
     lead, size = group[0], known_bytes(group)
     if is_programs(lead) or (lead.bytes_rate or 0.0) >= MATERIAL_BYTES:
         return True
-    if any(growing.name == GRAPH_NODE and is_exact(growing) for growing in group):
-        return True  # the interpreter itself keeps no backward graph, so even a small one counts
     last = lead.judged.series.generations[-1] if lead.judged is not None else None
-    if not notable(size, lead.since, last, NOTABLE_OBJECTS, NOTABLE_COUNTED):
+    if not notable(size, lead.since, last, NOTABLE_BYTES, NOTABLE_COUNTED):
         return False
     memory = case.memory()
     agrees = memory is None or memory.grows or memory.gains(size)
-    if size < NOTABLE_OBJECTS and not agrees:
+    if size < NOTABLE_BYTES and not agrees:
         return False  # Growth this small counts only if live memory agrees.
     phase = lead.main_phase or phase_of_memory(case, lead, size)
     return memory_witness(case, phase, lead.since, size) is not None

@@ -11,12 +11,11 @@ from leakguard.analysis.group import is_programs, known_bytes, names_of
 from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.place_in_loop import loose_start
 from leakguard.analysis.sources.containers import GUARDS_OWN
-from leakguard.analysis.sources.types import KINDS
-from leakguard.analysis.timeline import count_reader
 from leakguard.analysis.tolerance import (
+    BYTES_FLOOR,
+    FEWEST_LOOKS,
     MAJORITY,
     NEARLY_ALL,
-    NOTABLE_BUFFER,
     NOTABLE_ENTRIES,
     SAME_COUNT,
     SAME_RATE,
@@ -28,10 +27,6 @@ from leakguard.model.units import format_number
 _RECORDS = frozenset({"tuple", "list", "dict"})
 # Entry types that are less informative than the objects that they refer to.
 _IN_FRONT = _RECORDS | {"function", "method", "builtin_function_or_method", "functools.partial"}
-# If no type's count rose with a container, at least this many looks must show that the container
-# grows. Chosen: one more than the three looks of a trend, because no other measurement supports the
-# growth.
-_LOOKS_ALONE = 4
 
 
 def holding(group: list[Growth], containers: list[Growth]) -> list[Growth]:
@@ -110,27 +105,6 @@ def lead_of(group: list[Growth], container: Growth) -> Growth:
     return next(inside, lead) if lead.name in _RECORDS else lead
 
 
-def counted_in(case: Case, lead: Growth, kept: Growth) -> Growth:
-    """Return the growth of the type in a container, at the container's rate.
-
-    The looks are too few to judge this type alone, so the other facts are those of ``lead``, a type
-    that grows together with it.
-    """
-    name = kept.type or ""
-    series = case.timeline.best_series(name, count_reader(name))
-    return replace(
-        lead,
-        name=name,
-        kind=KINDS.get(name, "instances"),
-        type=name,
-        rate=kept.rate,
-        interval=None,
-        judged=case.judge(series, integer=True),
-        contribution=case.type_share(name, lead.since),
-        evidence=kept.evidence,
-    )
-
-
 def is_apart(container: Growth, group: list[Growth], all_: list[Growth]) -> bool:
     """True if the containers of a type together gain no more than the type, so share no objects."""
     grown = next(g for g in group if g.name == container.type)
@@ -174,9 +148,9 @@ def is_notable(container: Growth) -> bool:
         return False
     kept = container.bytes_rate or 0.0
     if container.is_buffer or container.keeps_graphs:
-        return kept >= NOTABLE_BUFFER
+        return kept >= BYTES_FLOOR
     judged = container.judged
-    seen = judged is not None and judged.grows and len(judged.series) >= _LOOKS_ALONE
+    seen = judged is not None and judged.grows and len(judged.series) > FEWEST_LOOKS
     return (seen or container.is_born) and kept >= NOTABLE_ENTRIES
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from leakguard.analysis.defect import Defect
 from leakguard.analysis.growth import Growth
-from leakguard.analysis.knowledge import place_of
 from leakguard.model import Cleared
 from leakguard.model.units import format_bytes
 
@@ -46,19 +45,6 @@ def ended(defect: Defect) -> Cleared:
         f"{name} grew until its last inspection, in generation {last}; neither its type's count "
         "nor live memory has grown since",
     )
-
-
-def is_warming_up(defect: Defect) -> bool:
-    """Return True for a finite place that gains less than one entry per generation."""
-    holder = None if defect.container is None else defect.container.holder
-    place = None if holder is None else place_of(holder)
-    return place is not None and place.finite and (defect.lead.rate or 0.0) < 1
-
-
-def warm_up(defect: Defect) -> Cleared:
-    """Clear a finite place, which a program fills only once."""
-    name = defect.held_by or defect.lead.name
-    return Cleared(name, "warm-up", f"{name} gains an entry now and then, and none twice")
 
 
 def negligible(defect: Defect) -> Cleared:

@@ -14,9 +14,10 @@ from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.knowledge.known_leaks import known_leak
 from leakguard.analysis.limits import why_unasked
 from leakguard.analysis.origin import with_birthplace, with_origin
-from leakguard.analysis.place_in_loop import loose_start, memory_start, start_with
+from leakguard.analysis.place_in_loop import loose_start, memory_start
 from leakguard.analysis.remedy import UNHELD_ADVICE, name_of, native_remedy, release, remedy
 from leakguard.analysis.timeline import count_reader
+from leakguard.analysis.tolerance import SEEN_AGAIN, SEEN_ONCE
 from leakguard.model import Finding, Holder, Hop, Proof, Run
 from leakguard.model.census import GRAPH_NODE
 from leakguard.model.units import format_change, format_number
@@ -30,10 +31,6 @@ _WORDS = {
     "children": ("child process", "child processes"),
     GRAPH_NODE: ("node of a backward graph", "nodes of a backward graph"),
 }
-# Confidence (0 to 1) in the growth of a container that has no series of its own: with a second
-# measurement, and with its looks alone. Chosen near the confidence that ``series`` gives to seven
-# changes (0.89) and to two (0.6).
-_WITH_WITNESS, _ALONE = 0.9, 0.6
 # Growth below this many objects per generation is reported as "1 more every N generations". Chosen:
 # an average of half an object per generation or more is easy to picture.
 _SELDOM = 0.5
@@ -221,7 +218,7 @@ def _since(case: Case, lead: Growth, container: Growth | None) -> int | None:
     if lead.source == "container":
         return loose_start(case, lead)
     if container is None or not container.keeps_graphs:
-        return start_with(case, lead, container)
+        return lead.since
     return min((g for g in (lead.since, memory_start(case)) if g is not None), default=None)
 
 
@@ -238,7 +235,7 @@ def _confidence_reason(defect: Defect, evidence: list[Evidence]) -> str:
 
 def _confidence(lead: Growth, evidence: list[Evidence]) -> float | None:
     if lead.source == "container":
-        return _WITH_WITNESS if is_confirmed(evidence) else _ALONE
+        return SEEN_AGAIN if is_confirmed(evidence) else SEEN_ONCE
     return lead.confidence
 
 

@@ -7,7 +7,7 @@ adds. Each byte belongs to one defect only.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from leakguard.analysis.case import Case
@@ -21,10 +21,8 @@ from leakguard.analysis.group import (
     known_bytes,
     names_of,
     weight,
-    with_owners,
 )
 from leakguard.analysis.group_holders import (
-    counted_in,
     explains,
     holding,
     is_apart,
@@ -38,22 +36,14 @@ from leakguard.analysis.group_holders import (
 )
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.holders import (
-    holder_by_instances,
     holder_by_size,
     holder_of,
-    holder_of_as_many,
     holder_of_graph,
-    holder_of_leaves,
-    holder_of_most,
-    holder_of_rest,
     holder_that_gained,
 )
 from leakguard.analysis.knowledge import keeps_self
 from leakguard.analysis.place_in_loop import (
-    loose_phase,
-    phase_of_graph,
     phase_of_memory,
-    phases_of,
 )
 from leakguard.analysis.sources.containers import alike, related
 from leakguard.analysis.tolerance import (
@@ -82,7 +72,7 @@ def object_defects(
     """
     sorter = _Sorter(case, list(containers))
     types = sorter.add_born(types)
-    for phase, group in sorted(with_owners(by_phase(types)).items(), key=weight):
+    for phase, group in sorted(by_phase(types).items(), key=weight):
         sorter.add_group(phase, group)
     sorter.join_method_caches()
     sorter.add_loose(set(excused))
@@ -201,15 +191,6 @@ class _Sorter:
         if not rest or not is_telling(self.case, rest):
             return
         lead = rest[0]
-        # The builtin objects may grow inside instances of a class of the program. ``rest`` may lack
-        # this class, because three looks do not prove a rise by one or two instances. The class is
-        # therefore found by what its new instances retain. If ``lead`` is a class of the program,
-        # no search is needed.
-        looks = [] if is_programs(lead) else self.case.timeline.counted_since(lead.since)
-        kept = holder_by_instances(self.case, looks, gained_bytes(rest))
-        if kept is not None and kept.name not in self._holder_paths:
-            self._add(phase, counted_in(self.case, lead, kept), rest, kept, known_bytes(rest))
-            return
         container = holder_of(self.case, lead.name, lead.rate or 0.0)
         if container is None:
             lead, container = self._searched(lead, rest)
@@ -218,64 +199,28 @@ class _Sorter:
             self._by_holder(phase, lead, rest, container)
 
     def _searched(self, lead: Growth, group: list[Growth]) -> tuple[Growth, Growth | None]:
-        """Return the type to name, and the holder that its count does not show; None if unknown."""
+        """Return the type to name, and the holder that its count does not show; None if unknown.
+
+        If the holder is a single tensor with a backward graph, its entries are graph nodes, and the
+        defect is named after the nodes. Otherwise it is named after the type of the entries.
+        """
         nodes = next((g for g in group if g.name == GRAPH_NODE), None)
-        graph = None if nodes is None else holder_of_graph(self.case, nodes)
-        if nodes is not None and graph is not None:
-            # If the holder is a single tensor with a backward graph, its entries are graph nodes,
-            # and the defect is named after the nodes. If the holder is a list of tensors, for
-            # example, the defect is named after the type of the list's entries.
-            return nodes if graph.type == GRAPH_NODE else lead_of(group, graph), graph
-        if is_programs(lead):
-            return lead, holder_of_as_many(self.case, lead.name)
-        container = self._holder_of_bytes(group, gained_bytes(group), lead.name)
-        return lead if container is None else lead_of(group, container), container
+        found = None if nodes is None else holder_of_graph(self.case, nodes)
+        if nodes is not None and found is not None and found.type == GRAPH_NODE:
+            return nodes, found
+        if found is None and not is_programs(lead):
+            found = holder_by_size(self.case, gained_bytes(group))
+        return (lead, None) if found is None else (lead_of(group, found), found)
 
     def _by_holder(
         self, phase: str | None, lead: Growth, group: list[Growth], container: Growth
     ) -> None:
-        """Add a defect for the lead's container, and one for what lies in another container."""
-        if (elsewhere := self._elsewhere(group, container)) is not None:
-            apart = [growing for growing in group if growing is not lead]
-            inside = [g for g in apart if g.name == elsewhere.type] or apart
-            most = max(inside, key=lambda growing: growing.bytes_rate or 0.0)
-            self._add(phase, most, apart, elsewhere, known_bytes(apart))
-            self._add(phase, lead, [lead], container, known_bytes([lead]))
-        else:
-            own = self._untold(group, lead, [container])
-            taken = {c.type for c in own} - {lead.name}
-            rest = [g for g in group if g.name not in taken]
-            self._add_parts(group, own, {})
-            size = known_bytes(rest) - sum(kept_by(c, lead) for c in own if c.type == lead.name)
-            self._add(phase, lead, rest, container, size)
-
-    def _second(self, lead: Growth, container: Growth) -> Growth | None:
-        """Return the container of the leaves that the lead's container does not retain."""
-        gained = gained_bytes([lead])
-        kept = gained if container.holder is None else container.holder.retained_bytes or 0
-        if gained - kept < OWN_SHARE * gained:
-            return None
-        known = [container.name, *self._holder_paths]
-        return holder_of_leaves(self.case, lead.name, gained - kept, known)
-
-    def _elsewhere(self, group: list[Growth], container: Growth) -> Growth | None:
-        """Return the container of most of a group's bytes, if the lead's container has few of them.
-
-        Types that grow together may have different holders: for example a loader and weights that
-        are both added in each generation.
-        """
-        gained = gained_bytes(group)
-        kept = gained if container.holder is None else container.holder.retained_bytes
-        if kept is None or kept >= OWN_SHARE * gained or len(group) == 1:
-            return None
-        return self._holder_of_bytes(group, gained)
-
-    def _holder_of_bytes(
-        self, group: list[Growth], gained: float, type_name: str = ""
-    ) -> Growth | None:
-        """Return the container that retains the group's gain, found by class or else by size."""
-        most = holder_of_most(self.case, names_of(group), gained)
-        return most or holder_by_size(self.case, gained, type_name)
+        """Add a defect for the lead's container, and for each that holds a part of the group."""
+        own = self._untold(group, lead, [container])
+        taken = {c.type for c in own} - {lead.name}
+        rest = [g for g in group if g.name not in taken]
+        self._add_parts(None, group, own)
+        self._add(phase, lead, rest, container, known_bytes(rest))
 
     def _by_container(
         self, phase: str | None, group: list[Growth], growing: list[Growth], full: list[Growth]
@@ -287,7 +232,6 @@ class _Sorter:
         """
         first = next((c for c in growing if c.type == group[0].name), growing[0])
         own = self._others(first, group, growing)
-        own += self._late(group, [first, *own])
         own += self._untold(group, group[0], [first, *own])
         taken = {c.type for c in own} - {first.type}
         rest = [g for g in group if g.name not in taken] or group
@@ -296,19 +240,15 @@ class _Sorter:
         size = known_bytes(rest) - sum(c.bytes_rate or 0.0 for c in others)
         if lead.name in {c.type for c in others}:
             lead = part_of(self.case, lead, first)
-        given = [(d.phase, d.bytes_rate) for d in self.defects if d.phase and d.bytes_rate]
-        phases = phases_of(self.case, phase, group, [first, *own], given)
-        self._add(phases[first.name], lead, rest, first, size)
-        self._add_parts(group, own, phases)
+        self._add(phase, lead, rest, first, size)
+        self._add_parts(phase, group, own)
 
-    def _add_parts(
-        self, group: list[Growth], containers: list[Growth], phases: Mapping[str, str | None]
-    ) -> None:
+    def _add_parts(self, phase: str | None, group: list[Growth], containers: list[Growth]) -> None:
         """Add a defect for each container, with that part of the group that it holds."""
         for container in containers:
             grown = next(g for g in group if g.name == container.type)
             part = part_of(self.case, grown, container)
-            self._add(phases.get(container.name), part, [part], container, 0.0)
+            self._add(phase, part, [part], container, 0.0)
 
     def _others(self, first: Growth, group: list[Growth], growing: list[Growth]) -> list[Growth]:
         """Return the containers of a group that are separate defects from the first.
@@ -324,16 +264,6 @@ class _Sorter:
             c for c in rest if (c.bytes_rate or 0.0) >= least or is_apart(c, group, [first, *rest])
         ]
 
-    def _late(self, group: list[Growth], known: list[Growth]) -> list[Growth]:
-        """Return containers with those instances of a type that are in no known container."""
-        late = []
-        for growing in filter(is_programs, group):
-            mine = [c for c in known if c.type == growing.name and c.proven]
-            held = sum(c.rate or 0.0 for c in mine)
-            if mine and (growing.rate or 0.0) > (1 + SAME_RATE) * held:
-                late.append(holder_of_rest(self.case, growing, mine))
-        return [container for container in late if container is not None]
-
     def _untold(self, group: list[Growth], lead: Growth, known: list[Growth]) -> list[Growth]:
         """Return containers that keep what the known ones do not, though no trend proves them.
 
@@ -343,9 +273,8 @@ class _Sorter:
         found: list[Growth] = []
         for growing in group:
             others = [*known, *found]
-            first = known[0] if growing.name == lead.name else None
-            mine = next((c for c in others if c.type == growing.name), first)
-            container = self._gaining(growing) if mine is None else self._second(growing, mine)
+            known_type = growing.name == lead.name or any(c.type == growing.name for c in others)
+            container = None if known_type else self._gaining(growing)
             if container is not None and kept_by(container, growing) >= NOTABLE_ENTRIES:
                 inside = any(
                     related(container.name, other.name)
@@ -371,7 +300,6 @@ class _Sorter:
         """
         beside = tuple(growing for growing in group if growing.name != lead.name)
         size = max(kept_by(container, lead), own_bytes)
-        phase = phase or phase_of_graph(self.case, lead, container)
         phase = phase or phase_of_memory(self.case, lead, size)
         known = size if size > 0 else process_bytes(self.case, lead, phase)
         self.defects.append(Defect(lead, beside, container, phase, known))
@@ -398,5 +326,5 @@ class _Sorter:
         for container in self.containers:
             is_related = any(related(container.name, path) for path in known)
             if not is_related and is_notable(container):
-                phase = loose_phase(self.case, container)
+                phase = self.case.memory_share(container.since).main_phase()
                 self.defects.append(Defect(container, (), container, phase, container.bytes_rate))

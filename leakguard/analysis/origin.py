@@ -6,7 +6,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from leakguard.analysis.tolerance import FEWEST_LOOKS, SAME_RATE, same
+from leakguard.analysis.tolerance import (
+    FEWEST_LOOKS,
+    MAJORITY,
+    OWN_SHARE,
+    PLURALITY,
+    SAME_RATE,
+    WENT_ON_SHARE,
+    same,
+)
 from leakguard.model import Finding, Run, Site
 from leakguard.model.births import Birthplace
 from leakguard.model.census import GRAPH_NODE
@@ -19,25 +27,7 @@ _MADE = frozenset(
     {"instances", "container", "tensors", "arrays", "autograd", "native", "memory", "queue"}
 )
 
-# Limits for the number of surviving objects of one line in the traced generation, as multiples of
-# the finding's objects per generation. Chosen wide, because a single generation may lie below or
-# above the mean.
-_LEAST_TIMES_COUNT, _MOST_TIMES_COUNT = 0.5, 1.5
-# Limits for the surviving bytes of one line in the traced generation, as multiples of the finding's
-# bytes per generation. Chosen wide, because a single generation may lie below or above the mean.
-# The upper limit is 2, because a tracer includes the bytes by which the allocator rounds up.
-_LEAST_TIMES_BYTES, _MOST_TIMES_BYTES = 0.5, 2.0
-# Share of the growth that a line must make if its objects lie in the growing container. Chosen low:
-# the container is a second sign for the line, and other lines may make the rest of the growth.
-_LEAST_IN_CONTAINER = 0.2
-# The line that made the largest number of objects inside the new entries is named if it made at
-# least this share of them. Chosen below a half: constructors and library operators that the line
-# calls make objects too.
-_PLURALITY = 1 / 3
 _GRAPH = ".grad_fn"
-# Share by which the bytes of a backward graph may differ from the bytes that its line allocated.
-# Measured: a difference of 12 % in two training runs. Chosen wider than that.
-_SAME_GRAPH = 0.2
 # The fewest memory blocks that the line of a backward graph allocates per node. Chosen between one
 # block (the node alone) and the three or four blocks (the node with its edges) that were measured
 # in two training runs.
@@ -152,7 +142,7 @@ def _of_objects_there(sites: list[Site], finding: Finding) -> Site | None:
     if rate is None or not made:
         return None
     graph = finding.kind == "autograd"  # the network makes most tensors of a graph for the graph
-    least = 0.0 if graph else _LEAST_IN_CONTAINER * rate
+    least = 0.0 if graph else OWN_SHARE * rate
     inside = [s for s in made if _within(s.held_by, finding.held_by) and s.count >= least]
     if inside:
         return max(inside, key=lambda site: site.count)
@@ -172,7 +162,7 @@ def _of_as_many_objects(sites: list[Site], finding: Finding) -> Site | None:
     as_many = [
         site
         for site in _of_its_type(sites, finding)
-        if _LEAST_TIMES_COUNT * rate <= site.count <= _MOST_TIMES_COUNT * rate
+        if MAJORITY * rate <= site.count <= rate / MAJORITY
     ]
     return min(as_many, key=lambda site: abs(site.count - rate), default=None)
 
@@ -191,16 +181,16 @@ def _of_bytes(sites: list[Site], finding: Finding) -> Site | None:
     rate = finding.bytes_per_generation
     if not rate:
         return None
-    low, high = _LEAST_TIMES_BYTES * rate, _MOST_TIMES_BYTES * rate
+    low, high = MAJORITY * rate, rate / MAJORITY
     traced = sorted((s for s in sites if s.type is None), key=lambda s: -(s.bytes or 0))
     if finding.kind == "autograd":
         # The line that made a backward graph is recognized by its bytes and its number of blocks.
         # Bytes alone are not enough: the line that makes a batch may have as many bytes, but in few
         # blocks. Python's own allocations for a graph are not traced, so the bytes may differ by
-        # _SAME_GRAPH.
+        # WENT_ON_SHARE.
         nodes = finding.count_per_generation if finding.type == GRAPH_NODE else None
         blocks = _BLOCKS_A_NODE * (nodes or 0.0)
-        alike = (s for s in traced if s.count >= blocks and same(s.bytes or 0, rate, _SAME_GRAPH))
+        alike = (s for s in traced if s.count >= blocks and same(s.bytes or 0, rate, WENT_ON_SHARE))
         return min(alike, key=lambda site: abs((site.bytes or 0) - rate), default=None)
     fits = [site for site in traced if low <= (site.bytes or 0) <= high]
     as_many = [site for site in fits if same(site.bytes or 0, rate, SAME_RATE)]
@@ -223,7 +213,7 @@ def _of_entries(sites: list[Site], finding: Finding) -> Site | None:
     for site in inside:
         made[site.place] += site.count
     place, most = next(iter(made.most_common(1)), (None, 0))
-    if place is None or most < _PLURALITY * made.total():
+    if place is None or most < PLURALITY * made.total():
         return None
     return next(site for site in inside if site.place == place)
 

@@ -2,29 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from leakguard.analysis.case import Case, slope
+from leakguard.analysis.case import Case
 from leakguard.analysis.contribution import Contribution
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.tolerance import (
-    FEWEST_LOOKS,
     MAJORITY,
-    NEARLY_ALL,
-    SAME_RATE,
-    same,
 )
-
-
-def phase_of_graph(case: Case, lead: Growth, container: Growth | None) -> str | None:
-    """Return the phase that adds live memory, for a container of graphs; None for others.
-
-    Counts of tensors would show the wrong phase: a saved tensor gets its Python object only when
-    the guard reads it, between phases.
-    """
-    if container is None or not container.keeps_graphs:
-        return None
-    return case.memory_share(lead.since).main_phase()
 
 
 def phase_of_memory(case: Case, lead: Growth, size: float) -> str | None:
@@ -47,63 +30,6 @@ def phase_of_memory(case: Case, lead: Growth, size: float) -> str | None:
     return phase
 
 
-def phases_of(
-    case: Case,
-    phase: str | None,
-    group: list[Growth],
-    containers: list[Growth],
-    before: Iterable[tuple[str, float]] = (),
-) -> dict[str, str | None]:
-    """Assign each container of a group the phase that adds its gain.
-
-    A type may grow in several phases for different reasons. A container's phase is the one that
-    adds as many objects as the container gains entries. If several phases do, the bytes decide. The
-    bytes that are already assigned to a phase, here or in ``before``, are subtracted from what the
-    phase adds.
-    """
-    chosen: dict[str, str | None] = {}
-    told = list(before)
-    for container in sorted(containers, key=lambda c: -(c.bytes_rate or 0.0)):
-        size = container.bytes_rate or 0.0
-        left = _left(case, container.since, told)
-        grown = next((g for g in group if g.name == container.type), None)
-        as_many = [] if grown is None else grown.contribution.phases_adding(container.rate or 0.0)
-        enough = NEARLY_ALL * size
-        fits = as_many or [p for p in left if p and len(containers) > 1 and left[p] >= enough > 0]
-        best = min(fits, key=lambda p: (abs(left.get(p, 0.0) - size), -p.count("/")), default=phase)
-        if len(containers) == 1 and as_many:
-            best = as_many[0]
-        chosen[container.name] = best
-        told += [] if best is None else [(best, size)]
-    return chosen
-
-
-def _left(case: Case, since: int | None, told: list[tuple[str, float]]) -> dict[str | None, float]:
-    """Return the bytes that each phase adds since a generation, less those already assigned.
-
-    A phase adds the median over the generations. If the median is 0, as for a phase that leaks now
-    and then, the mean is used.
-    """
-    share = case.memory_share(since)
-    left = {phase: share.usual.get(phase) or mean for phase, mean in share.by_phase.items()}
-    for phase, size in told:
-        for outer in [p for p in left if p and (phase + "/").startswith(p + "/")]:
-            left[outer] -= size
-    return left
-
-
-def loose_phase(case: Case, container: Growth) -> str | None:
-    """Return the phase that adds a container's entries, by the count of their type or by memory."""
-    since = loose_start(case, container)
-    if container.is_buffer or container.keeps_graphs:
-        return case.memory_share(since).main_phase()
-    added = case.type_share(container.type or "", since)
-    phase = added.phase_adding(container.rate or 0.0)
-    memory = case.memory_share(since)
-    usual = Contribution(memory.usual).phase_adding(container.bytes_rate or 0.0)
-    return phase or usual or added.main_phase() or memory.main_phase()
-
-
 def loose_start(case: Case, container: Growth) -> int | None:
     """Return when a container began to grow, extrapolated to before its first look."""
     if container.judged is None:
@@ -120,22 +46,6 @@ def loose_start(case: Case, container: Growth) -> int | None:
     # Go back at this rate from the first look to the generation with zero entries. Some entries may
     # have been there from the start, so the result is never later than ``started``.
     return max(first, min(started, round(looks[0] - series.values[0] / rate + 1)))
-
-
-def start_with(case: Case, lead: Growth, container: Growth | None) -> int | None:
-    """Return when a type began to grow: with its container, if the count rose as fast since then.
-
-    The guard itself creates some objects of builtin types once. These hide the beginning of growth
-    in a count, but not in a container.
-    """
-    if container is None or not container.proven or lead.judged is None or lead.since is None:
-        return lead.since
-    start, counts = loose_start(case, container), lead.judged.series.by_generation
-    before = [g for g in sorted(counts) if start is not None and start <= g < lead.since]
-    if len(before) < FEWEST_LOOKS:
-        return lead.since
-    rose = slope(before, [counts[generation] for generation in before])
-    return start if same(rose, lead.rate or 0.0, SAME_RATE) else lead.since
 
 
 def memory_start(case: Case) -> int | None:

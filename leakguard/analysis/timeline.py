@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container
 from dataclasses import replace
-from itertools import pairwise
 
-from leakguard.analysis.class_owner import is_users
 from leakguard.analysis.own_work import without_own_work
-from leakguard.analysis.tolerance import BYTES_FLOOR, FEWEST_LOOKS, MAJORITY
+from leakguard.analysis.tolerance import BYTES_FLOOR, MAJORITY
 from leakguard.model import Census, Run, Snapshot
 from leakguard.model.metric import METRICS, Unit
 from leakguard.model.series import Series
@@ -162,7 +160,7 @@ class Timeline:
         # A look that is older than the last generation belongs to an earlier loop.
         if end.census is not None or look.serial < end.serial:
             return
-        self.let_go = not self._still_there(end, look) or self._lost_a_class(look)
+        self.let_go = not self._still_there(end, look)
         if not self.let_go:
             self.came_after_loop = max(_gained(end, look), 0.0)
             counted = replace(
@@ -179,23 +177,6 @@ class Timeline:
                 ends[at] = replace(counted, generation=at, metrics={}, entry={}, phases={})
             else:
                 ends[last] = counted
-
-    def _lost_a_class(self, look: Snapshot) -> bool:
-        """True if the program released a class that every look in the loop saw grow.
-
-        The function around the loop has returned. Live memory does not show this if the program
-        has made other objects since.
-        """
-        looks = [s.census for _, s in sorted(self.ends.items()) if s.census is not None]
-        if len(looks) < FEWEST_LOOKS or look.census is None:
-            return False
-        for name in filter(is_users, looks[-1].types):
-            counts = [census.count(name) for census in (*looks, look.census)]
-            *seen, now = [count for count in counts if count is not None]
-            lost = now - seen[0] < (1 - MAJORITY) * (seen[-1] - seen[0]) if seen else False
-            if len(seen) == len(looks) and _rises(seen) and lost:
-                return True
-        return False
 
     def _still_there(self, end: Snapshot, look: Snapshot) -> bool:
         """True if most of the loop's gain in live memory is still in use after the loop.
@@ -218,10 +199,6 @@ def _first_after(baseline: Snapshot | None, run: Run) -> int | None:
     if baseline is None or baseline.generation is None:
         return min(run.generations, default=None)
     return baseline.generation + (baseline.moment != "phase")
-
-
-def _rises(counts: Sequence[int]) -> bool:
-    return all(later > earlier for earlier, later in pairwise(counts))
 
 
 def _gained(before: Snapshot, after: Snapshot) -> float:

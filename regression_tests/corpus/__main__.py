@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 import tempfile
 from collections.abc import Callable
@@ -19,7 +20,7 @@ from regression_tests.corpus.sets import entries
 from regression_tests.corpus.table import differences, markdown, read_table, sums, write_table
 from regression_tests.corpus.weighing.page import page
 from regression_tests.corpus.weighing.rules import changes
-from regression_tests.corpus.weighing.scales import Weight, weigh
+from regression_tests.corpus.weighing.scales import Weight, weigh, weighed_runs
 
 
 def main() -> int:
@@ -51,6 +52,9 @@ def _parser() -> argparse.ArgumentParser:
     weighing = commands.add_parser("weigh", help="what is each number and each rule worth?")
     weighing.add_argument("--sample", type=int, metavar="N", help="so many runs, always the same")
     weighing.add_argument("--only", default="", metavar="RULE", help="rules with this in the name")
+    weighing.add_argument(
+        "--seconds", type=float, default=math.inf, metavar="S", help="not runs judged for longer"
+    )
     weighing.add_argument("-o", dest="out", type=Path, metavar="FILE", help="where it is written")
     weighing.set_defaults(action=_weigh)
     for command in (record, judging):
@@ -107,14 +111,15 @@ def _weigh(options: argparse.Namespace) -> int:
     chosen = sampled(keys, options.sample)
     with tempfile.TemporaryDirectory() as folder:
         files = ((run, its) for run, its in unpack() if run in chosen)
-        runs = {run: (chosen[run], load(its, Path(folder))) for run, its in files}
+        read = {run: (chosen[run], load(its, Path(folder))) for run, its in files}
+    runs = {run: read[run] for run in chosen}  # the first ones are of all sets
     wanted = [change for change in changes() if options.only in change.name]
     weights: list[Weight] = []
-    for weight in weigh(runs, wanted):
+    for weight in weigh(runs, wanted, options.seconds):
         weights.append(weight)
         if options.out is not None:  # what is weighed already, for whoever does not wait
-            options.out.write_text(page(weights, len(runs), len(wanted)), encoding="utf-8")
-    print(page(weights, len(runs), len(wanted)))
+            options.out.write_text(page(weights, weighed_runs(), len(wanted)), encoding="utf-8")
+    print(page(weights, weighed_runs(), len(wanted)))
     return 0
 
 

@@ -19,9 +19,8 @@ from leakguard.analysis.knowledge.handles import (
     is_handle,
     is_mapping,
     is_pool,
-    owns_a_cache,
 )
-from leakguard.analysis.knowledge.places import Place, keeps_self, owns_native_memory, place_of
+from leakguard.analysis.knowledge.places import Place, keeps_self, place_of
 
 __all__ = [
     "BEHIND_ADVICE",
@@ -36,7 +35,5 @@ __all__ = [
     "is_mapping",
     "is_pool",
     "keeps_self",
-    "owns_a_cache",
-    "owns_native_memory",
     "place_of",
 ]

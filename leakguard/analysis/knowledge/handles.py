@@ -54,8 +54,3 @@ NATIVE_CACHES = (
         "SQLite's PRAGMA cache_size, -2000 KiB by default",
     ),
 )
-
-
-def owns_a_cache(type_name: str | None) -> bool:
-    """True for a type whose instances each have a native cache of their own."""
-    return any(cache.type == type_name for cache in NATIVE_CACHES)

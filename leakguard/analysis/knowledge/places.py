@@ -29,9 +29,6 @@ class Place:
         path: a regular expression that is searched in the path.
         types: a regular expression that is searched in the names of the entries' type and of the
             last types on the path.
-        native: True if the entries own memory that no census counts.
-        finite: True for a place that a program fills once, bit by bit. Growth below one entry per
-            generation is then a warm-up.
         account: True if the interpreter keeps records there of objects that others made and own.
     """
 
@@ -40,8 +37,6 @@ class Place:
     kind: Kind | None = None
     path: str | None = None
     types: str | None = None
-    native: bool = False
-    finite: bool = False
     source: str = ""
     called: str | None = None
     account: bool = False
@@ -153,7 +148,6 @@ PLACES: tuple[Place, ...] = (
         "close each figure when it is saved: plt.close(figure); pyplot keeps every figure that it "
         "made in {path}",
         path=r"Gcf\.figs",
-        native=True,
         source="matplotlib.pyplot.figure, rcParams['figure.max_open_warning']",
     ),
     Place(
@@ -320,7 +314,6 @@ PLACES: tuple[Place, ...] = (
         "import under fixed names: {path} keeps each module that was ever imported, and one made "
         "under a new name each time is never dropped",
         path=r"^sys\.modules\[",
-        finite=True,
         source="sys.modules",
     ),
     Place(
@@ -339,11 +332,6 @@ def place_of(holder: Holder) -> Place | None:
     """Return the first place that matches a container; None if none does."""
     types = [holder.element, *(hop.type for hop in holder.trace[-_NEARBY_TYPES:])]
     return next((place for place in PLACES if place.fits(holder.path, types)), None)
-
-
-def owns_native_memory(path: str) -> bool:
-    """Return whether the objects at a path own memory that no census counts, such as pixels."""
-    return any(place.native and place.path and re.search(place.path, path) for place in PLACES)
 
 
 def keeps_self(path: str, type_name: str) -> bool:

@@ -16,20 +16,15 @@ from leakguard.analysis.series.verdict import (
     SeriesVerdict,
     Shape,
 )
-from leakguard.analysis.tolerance import FEWEST_LOOKS
+from leakguard.analysis.tolerance import FEWEST_LOOKS, MAJORITY, OWN_SHARE
 
 # A spike or a jump of this many standard deviations stands out: by chance once in two million
 # samples.
 OUTSTANDING = 5.0
-# The least share of the span that makes a jump. Chosen: ten smaller changes are a slope.
-_JUMP = 0.1
 # The least variance that is assumed for a count. Chosen so that few small rises may be chance:
 # three rises by 1 have a risk of error of 0.036, which is not accepted. Five rises by 1 have a risk
 # of 0.0037, which is accepted as growth (``explanations.RISK`` is 0.004).
 _COUNT_VARIANCE = 0.08
-# The two flanks of a spike may differ by this share of its height. Chosen: flanks that differ by
-# more belong to a step with a peak.
-_UNEVEN = 0.5
 # A spike below this share of the span is a rounding error.
 _ROUNDED_SPAN = 1e-12
 # A noise floor stands for two standard deviations, so a quarter of its square is the variance.
@@ -125,7 +120,7 @@ class Looks:
         for i in range(1, len(self) - 1):
             before, after = self.values[i] - self.values[i - 1], self.values[i] - self.values[i + 1]
             height = min(abs(before), abs(after))
-            if before * after > 0.0 and height > least and abs(before - after) < _UNEVEN * height:
+            if before * after > 0.0 and height > least and abs(before - after) < MAJORITY * height:
                 cleaned[i] = 0.5 * (self.values[i - 1] + self.values[i + 1])
         return self.with_values(cleaned)
 
@@ -139,7 +134,7 @@ class Looks:
         usual = estimators.median(sorted(self.paces))
         return [c - usual * g for c, g in zip(self.changes, gaps, strict=True)]
 
-    def jumps(self, share: float = _JUMP) -> list[tuple[int, float]]:
+    def jumps(self, share: float = OWN_SHARE) -> list[tuple[int, float]]:
         """Return the looks at which the value jumped, and by how much beyond the usual change.
 
         Args:

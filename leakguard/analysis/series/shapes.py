@@ -23,7 +23,7 @@ from leakguard.analysis.series.verdict import (
     SeriesVerdict,
     Shape,
 )
-from leakguard.analysis.tolerance import FEWEST_LOOKS, NEARLY_ALL
+from leakguard.analysis.tolerance import FEWEST_LOOKS, MAJORITY, NEARLY_ALL, OWN_SHARE
 
 # A rise below this share counts as flat. A tail is flat if its slope is significantly below this
 # share of the rate just before the tail. A whole series is flat if its rise is below this share of
@@ -39,19 +39,11 @@ _SURELY, _MAYBE = 0.01, 0.1
 # lasts at least the share REST of the run, and at least _PAUSES times the longest pause before the
 # rest. Chosen.
 REST, _PAUSES = 0.125, 2.0
-# A series is at one level, apart from a single peak, if the robust standard deviation of its values
-# is at most this share of its span. Chosen below the share for normal noise, which is 0.15 in a
-# thousand samples and more in fewer samples.
-_ONE_LEVEL = 0.1
 # A rise before a rest counts only if it exceeds this many standard deviations. By convention.
 _OUT_OF_NOISE = 3.0
 # A value has reached the level of a rest if it is within this many standard deviations, or within
 # this share of the rise. By convention, a saturation ends with 5 % of the way left.
 _NEAR_DEVIATIONS, NEAR_SHARE = 2.0, 0.05
-# A series that grew and then rested had a warm-up if two things are true: the last slope of the
-# growth is below the share _BENT of its first slope, and the growth ended within the share _EARLY
-# of the run. Both are chosen as a half.
-_BENT, _EARLY = 0.5, 0.5
 
 
 def never_rose(looks: Looks) -> bool:
@@ -73,7 +65,7 @@ def quiet_shape(looks: Looks) -> Shape:
     """Return the shape of a series that does not rise at its end."""
     if len(teeth(looks)) > 1:
         return "sawtooth"
-    if estimators.spread(looks.values) > _ONE_LEVEL * looks.span or looks.span <= looks.noise_floor:
+    if estimators.spread(looks.values) > OWN_SHARE * looks.span or looks.span <= looks.noise_floor:
         return "noise"
     return "flat" if looks.values[0] == max(looks.values) else "transient"
 
@@ -158,8 +150,8 @@ def rested(looks: Looks, found: Rest) -> SeriesVerdict:
     until, first = looks.times[found.first], looks.values[0]
     net = max(looks.changes) >= NEARLY_ALL * (found.level - first)
     grown = looks.of(range(found.first + 1))
-    curved = len(grown) > 3 and estimators.bend(grown.times, grown.values).ratio < _BENT
-    early = until - looks.times[0] <= _EARLY * looks.length
+    curved = len(grown) > 3 and estimators.bend(grown.times, grown.values).ratio < MAJORITY
+    early = until - looks.times[0] <= MAJORITY * looks.length
     shape: Shape = "step" if net else "warm-up" if curved and early else "filling"
     since = looks.since(found.first)
     fitted = estimators.line(since.times, since.values) if len(since) > 2 else None

@@ -13,9 +13,6 @@ from leakguard.model import Holder
 from leakguard.model.holder import ELEMENT
 from leakguard.model.series import Series
 
-# Programs clean lists of weak references now and then, so such a list needs twice as many looks as
-# any other container. Chosen.
-_LOOKS_AT_WEAK = 2 * FEWEST_LOOKS
 NO_ROOT = "(no root)"
 # The beginning of the names of modules in which the guard keeps its own records.
 GUARDS_OWN = "leakguard."
@@ -65,29 +62,12 @@ def _one_a_path(holders: tuple[Holder, ...]) -> tuple[Holder, ...]:
 
 
 def _histories(looks: list[Look]) -> list[History]:
-    """Follow each container by its path, or by its number of entries if its path changed."""
+    """Follow each container by its path."""
     open_: dict[str, History] = {}
-    previous: int | None = None
     for generation, holders in looks:
         for holder in holders:
-            if holder.path not in open_:
-                moved = _moved_from(holder, open_, previous) if holder.streak > 1 else None
-                open_[holder.path] = open_.pop(moved) if moved is not None else []
-            open_[holder.path].append((generation, holder))
-        previous = generation
+            open_.setdefault(holder.path, []).append((generation, holder))
     return list(open_.values())
-
-
-def _moved_from(holder: Holder, known: dict[str, History], previous: int | None) -> str | None:
-    same = [
-        path
-        for path, seen in known.items()
-        if seen[-1][0] == previous
-        and seen[-1][1].entries == holder.before
-        and seen[-1][1].element == holder.element
-        and seen[-1][1].streak == holder.streak - 1
-    ]
-    return same[0] if len(same) == 1 else None
 
 
 def _with_look_before(seen: History, looks: list[Look]) -> History:
@@ -108,8 +88,8 @@ def _growing(case: Case, seen: History) -> Growth | None:
     if born is not None:
         return born
     container = growth_of(case, seen)
-    fewest = _LOOKS_AT_WEAK if container.is_weak else FEWEST_LOOKS
-    if len(seen) < fewest or holder.streak < fewest - 1 or holder.path.startswith(NO_ROOT):
+    few = len(seen) < FEWEST_LOOKS or holder.streak < FEWEST_LOOKS - 1
+    if few or holder.path.startswith(NO_ROOT):
         return None
     return container if container.fills or container.since is not None else None
 

@@ -12,13 +12,9 @@ from typing import NamedTuple, TypeAlias
 
 from leakguard.analysis.case import Case
 from leakguard.analysis.growth import Evidence, Growth
-from leakguard.analysis.tolerance import FEWEST_LOOKS
+from leakguard.analysis.tolerance import FEWEST_LOOKS, SEEN_AGAIN
 from leakguard.model import Holder, LargeObject, Snapshot
 from leakguard.model.units import format_bytes
-
-# Confidence (0 to 1). Chosen: contents are compared by digests, and changing data may stay the same
-# for three generations by chance.
-_CONFIDENCE = 0.95
 
 
 class _Alike(NamedTuple):
@@ -91,7 +87,7 @@ def _growth(
                 f"redundant; held by {holders or 'no holder that was found'}",
             ),
         ),
-        confidence=_CONFIDENCE,
+        confidence=SEEN_AGAIN,
         fix="load it once and let all share one read-only array (array.setflags(write=False)), or "
         "map it from its file (numpy.load(..., mmap_mode='r'))",
         ruled_out=("no leak: the number of copies does not grow",),

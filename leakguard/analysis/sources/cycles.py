@@ -18,25 +18,12 @@ from leakguard.analysis.class_owner import is_users
 from leakguard.analysis.contribution import made_in
 from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.knowledge import NO_COLLECTOR
-from leakguard.analysis.sources.containers import NO_ROOT
 from leakguard.analysis.timeline import count_reader
-from leakguard.analysis.tolerance import MATERIAL_BYTES, OWN_SHARE
-from leakguard.model import Collection, Holder, Snapshot
+from leakguard.analysis.tolerance import MATERIAL_BYTES, OWN_SHARE, REPEATED, SEEN_AGAIN, SEEN_ONCE
+from leakguard.model import Collection, Snapshot
 from leakguard.model.holder import Hop
 from leakguard.model.series import Series
 from leakguard.model.units import format_bytes, format_number
-
-# This many of the program's own collections show that the collector keeps up with the garbage. A
-# single collection may be chance.
-_TIMELY = 2
-# The collector keeps up with the garbage if fewer than one in this many of the objects made between
-# two looks are alive at the second look. Chosen: a single collection leaves so few only if it ran
-# in the last tenth of the time between the looks.
-_FAR_FEWER = 10
-# Confidence (0 to 1) that garbage is a leak. _SEEN_AGAIN applies if the count of objects grew in
-# every generation, or if more than one collection freed objects. Otherwise _SEEN_ONCE applies. Both
-# are chosen.
-_SEEN_AGAIN, _SEEN_ONCE = 0.95, 0.7
 
 
 def cycles(case: Case) -> list[Growth]:
@@ -45,7 +32,7 @@ def cycles(case: Case) -> list[Growth]:
     Garbage that the program's own collector frees in time is returned as a healthy cost.
     """
     least = 0 if switched_off(case) else MATERIAL_BYTES
-    collected = [s for s in case.run.snapshots if s.collection and not _was_held(case, s)]
+    collected = [s for s in case.run.snapshots if s.collection]
     leads = [_lead(snapshot, least) for snapshot in collected]
     known = [lead for lead in leads if lead is not None]
     if not known:
@@ -80,29 +67,6 @@ def _lead(snapshot: Snapshot, least: float = 0) -> str | None:
     return next(iter((*watched, *own, *collection.types)))
 
 
-def _was_held(case: Case, snapshot: Snapshot) -> bool:
-    """True if the freed objects were reachable while the loop ran, from the loop's function.
-
-    Objects that a loop left in a list become garbage once the function returns. They form cycles if
-    they refer to each other, as exceptions do with the frame that kept them.
-    """
-    lead = _lead(snapshot)
-    looks = [s for s in case.run.snapshots if s.serial < snapshot.serial and s.holders]
-    if lead is None or not looks or _went_on(case, snapshot):
-        return False
-    before = {h.path: h for h in looks[-1].holders or () if h.element == lead and not _is_adrift(h)}
-    return any(_is_adrift(h) and h.path in before for h in snapshot.holders or ())
-
-
-def _went_on(case: Case, snapshot: Snapshot) -> bool:
-    later = (s for s in case.run.snapshots if s.serial > snapshot.serial)
-    return any(s.moment == "generation" for s in later)
-
-
-def _is_adrift(holder: Holder) -> bool:
-    return bool(holder.trace) and holder.trace[0].label == NO_ROOT
-
-
 def _is_taken(case: Case, name: str, freeing: list[Snapshot]) -> bool:
     """True if the program's own collector frees the garbage repeatedly.
 
@@ -110,8 +74,8 @@ def _is_taken(case: Case, name: str, freeing: list[Snapshot]) -> bool:
     read in every generation: it does not grow if garbage is freed.
     """
     drops = _own_drops(case, name, freeing)
-    if drops >= _TIMELY or _own_full_collections(case) < _TIMELY:
-        return drops >= _TIMELY
+    if drops >= REPEATED or _own_full_collections(case) < REPEATED:
+        return drops >= REPEATED
     memory = case.memory()
     return drops > 0 or (memory is not None and memory.verdict.growing == "no")
 
@@ -119,8 +83,8 @@ def _is_taken(case: Case, name: str, freeing: list[Snapshot]) -> bool:
 def _own_drops(case: Case, name: str, freeing: list[Snapshot]) -> int:
     """Return how often the count fell without a collection by the guard.
 
-    Looks may be too far apart to show a fall. If far fewer objects are left than were made between
-    two looks, that counts as ``_TIMELY`` falls.
+    Looks may be too far apart to show a fall. If less than a tenth is left of what was made between
+    two looks, that counts as ``REPEATED`` falls: one collection, by chance, leaves more.
     """
     ours = {snapshot.generation for snapshot in freeing}
     series = case.timeline.best_series(name, count_reader(name))
@@ -128,8 +92,8 @@ def _own_drops(case: Case, name: str, freeing: list[Snapshot]) -> int:
     drops = 0
     points = zip(series.generations, series.values, strict=True)
     for (at, earlier), (then, later) in pairwise(points):
-        if later * _FAR_FEWER < each * (then - at):
-            drops += _TIMELY
+        if later < OWN_SHARE * each * (then - at):
+            drops += REPEATED
         else:
             drops += later < earlier and at not in ours
     return drops
@@ -153,7 +117,7 @@ def _cost(case: Case, name: str, collected: list[Snapshot]) -> Growth:
     )
     if counts and max(counts) > min(counts):
         reason += f"; up to {format_number(max(counts))} {name} at a time"
-    if often >= _TIMELY:
+    if often >= REPEATED:
         reason += (
             f". The program's own collector ran {often} times: a cost, not a leak. Breaking the "
             "cycles saves it, a smaller gc.set_threshold() lowers the peak, and gc.freeze() after "
@@ -211,7 +175,7 @@ def _growth(case: Case, name: str, freeing: list[Snapshot]) -> Growth:
         exact=len(freeing) > 1,
         evidence=(Evidence("collector", said), *again),
         reason="; ".join((said, *(one.told for one in again if piled_up))),
-        confidence=_SEEN_AGAIN if again else _SEEN_ONCE,
+        confidence=SEEN_AGAIN if again else SEEN_ONCE,
         fix=_fix(case, way),
         ruled_out=("no holder: a collection freed them",),
         shown=case.timeline.at(phase).get(freeing[0].generation or 0, freeing[0]),

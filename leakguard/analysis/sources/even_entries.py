@@ -12,17 +12,9 @@ from dataclasses import replace
 from leakguard.analysis.case import Case
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.sources.containers import GUARDS_OWN, NO_ROOT, growth_of, looks_at_holders
-from leakguard.analysis.tolerance import FEWEST_LOOKS, NEARLY_ALL, OWN_SHARE
+from leakguard.analysis.tolerance import BEYOND_CHANCE, FEWEST_LOOKS, NEARLY_ALL, OWN_SHARE
 from leakguard.model import Census, Holder
 from leakguard.model.series import Series
-
-# The fewest generations after which a container is reported because its number of entries is a
-# multiple of the number of generations. Chosen: after ten generations, one in ten containers has
-# such a number of entries by chance, and the count of the entries' type must have risen as well.
-_FEWEST_GENERATIONS = 10
-# The new entries of a container must retain at least this share of the growth of live memory.
-# Otherwise the container is not reported. Chosen: 5 %, which is half of OWN_SHARE.
-_LEAST_SHARE = OWN_SHARE / 2
 
 
 def even_entries(case: Case) -> list[Growth]:
@@ -35,7 +27,7 @@ def even_entries(case: Case) -> list[Growth]:
     if not looks or len(looks) >= FEWEST_LOOKS or len(counted) < 2:
         return []
     rounds = case.run.generations_until(looks[-1][0])
-    if rounds < _FEWEST_GENERATIONS:
+    if rounds < BEYOND_CHANCE:
         return []
     tried = (_even(case, holder, rounds, looks[-1][0], counted) for holder in looks[-1][1])
     found = [container for container in tried if container is not None]
@@ -51,7 +43,7 @@ def _even(
         return None
     size = (holder.retained_bytes or 0) / rounds
     memory = case.memory()
-    if memory is None or not memory.grows or size < _LEAST_SHARE * memory.verdict.rate:
+    if memory is None or not memory.grows or size < OWN_SHARE * memory.verdict.rate:
         return None
     (first, before), *_, (last, after) = counted
     rose = (after.count(holder.element) or 0) - (before.count(holder.element) or 0)

@@ -11,19 +11,13 @@ from statistics import median
 
 from leakguard.analysis.case import Case
 from leakguard.analysis.growth import Evidence, Growth
+from leakguard.analysis.tolerance import MAJORITY, REPEATED, SEEN_AGAIN
 from leakguard.model.metric import METRICS
 from leakguard.model.units import MB, format_bytes
 
-# The fewest collections with a large fall of live memory. Chosen: a single large fall may be the
-# end of a set-up.
-_TIMES = 2
-# Garbage is a cost worth reporting if a collection frees at least _LARGE bytes, and at least the
-# share _LARGE_SHARE of the live memory after the collection. Chosen: a run that needs half as much
-# memory again needs a larger machine.
-_LARGE, _LARGE_SHARE = 16 * MB, 0.5
-# Confidence (0 to 1). Chosen below 1: the program may have freed other memory at the time of the
-# collection.
-_CONFIDENCE_IN_FALLS = 0.9
+# Garbage is a cost worth reporting if a collection frees this many bytes, and half as many as the
+# live memory after it. Chosen: a run that needs half as much memory again needs a larger machine.
+_LARGE = 16 * MB
 _FIX = (
     "break the cycles (a weak reference to the parent, or clear it when done), so that objects are "
     "freed at once; a smaller gc.set_threshold() has the collector come earlier"
@@ -41,9 +35,9 @@ def garbage(case: Case) -> list[Growth]:
     freed = {
         then: (before - after, after)
         for (_, before, freed_before), (then, after, freed_since) in pairwise(known)
-        if freed_since > freed_before and before - after >= max(_LARGE, _LARGE_SHARE * after)
+        if freed_since > freed_before and before - after >= max(_LARGE, MAJORITY * after)
     }
-    return [_cost(case, memory.series.name, freed)] if len(freed) >= _TIMES else []
+    return [_cost(case, memory.series.name, freed)] if len(freed) >= REPEATED else []
 
 
 def _cost(case: Case, name: str, freed: dict[int, tuple[float, float]]) -> Growth:
@@ -62,7 +56,7 @@ def _cost(case: Case, name: str, freed: dict[int, tuple[float, float]]) -> Growt
         since=min(freed),
         worst="inconclusive",
         evidence=(Evidence("collector", said),),
-        confidence=_CONFIDENCE_IN_FALLS,
+        confidence=SEEN_AGAIN,
         fix=_FIX,
         ruled_out=("no leak: the collector frees it",),
     )

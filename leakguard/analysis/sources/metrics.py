@@ -20,25 +20,12 @@ from leakguard.analysis.tolerance import (
     MAJORITY,
     MATERIAL_BYTES,
     NOTABLE_BYTES,
+    WENT_ON_SHARE,
     notable,
 )
 from leakguard.model.metric import METRICS
-from leakguard.model.units import KB, format_bytes, format_change
+from leakguard.model.units import format_bytes, format_change
 
-# Bytes of a page. Mappings consist of pages, so no smaller change exists.
-_PAGE = 4_096
-# Bytes by which mapped memory changes without a leak. Chosen: arenas and stacks are mapped by the
-# megabyte, and freed pages are returned late.
-_MAPPED_NOISE = MATERIAL_BYTES
-# A rise of mapped memory by at least this many bytes per generation matters, however small its
-# total is. Chosen: a quarter of _MAPPED_NOISE, so the rise reaches _MAPPED_NOISE in four
-# generations.
-_MAPPED = 250 * KB
-# Fragmentation that rises by at least this many bytes per generation matters, however small its
-# total is. Chosen large: fragmentation is no leak, so it is reported only if it is expensive.
-_HELD = MATERIAL_BYTES
-# Growth below this share of another growth counts as flat. Chosen.
-_FLAT_BESIDE = 0.2
 # From this many threads on, arenas are the likely cause of held memory. glibc gives each thread an
 # arena, up to eight times as many as cores (mallopt(3), M_ARENA_MAX): sixteen on a machine with two
 # cores.
@@ -125,7 +112,7 @@ def _is_fragmentation(case: Case, held: Judged) -> bool:
     live, rss = case.memory(), case.metric("rss")
     if live is None or rss is None or rss.verdict.growing == "no":
         return False
-    return live.verdict.rate <= _FLAT_BESIDE * held.verdict.rate
+    return live.verdict.rate <= WENT_ON_SHARE * held.verdict.rate
 
 
 def _held_reason(case: Case, held: Judged) -> str:
@@ -196,7 +183,7 @@ def _is_copy_on_write(case: Case, private: Judged) -> bool:
     if not info.forked and info.observer is None:
         return False
     known = [case.metric("rss"), case.memory()]
-    most = _FLAT_BESIDE * private.verdict.rate
+    most = WENT_ON_SHARE * private.verdict.rate
     return all(one is not None and _slope(one) <= most for one in known)
 
 
@@ -362,7 +349,7 @@ _ROWS = (
         always("unmap what is mapped (close the mmap, munmap in C): it costs no RAM until it is "
                 "touched, and a process may have 65,530 mappings only (vm.max_map_count)"),
         least=NOTABLE_BYTES,
-        floor=_PAGE,
+        floor=BYTES_FLOOR,
         exact=True,
         takes_ram=False,
         applies=_is_mapped_evenly,
@@ -372,8 +359,8 @@ _ROWS = (
         "native",
         always("look for native buffers and mappings that are never released: handles without a "
                 "close() or free(), memory maps, decoders, contexts of C libraries"),
-        least=_MAPPED,
-        floor=_MAPPED_NOISE,
+        least=NOTABLE_BYTES,
+        floor=MATERIAL_BYTES,
         second=("rss",),
         ruled_out=("no fragmentation: what the allocators hold free is not in it",),
     ),
@@ -381,7 +368,7 @@ _ROWS = (
         "heap_held",
         "fragmentation",
         _held_fix,
-        least=_HELD,
+        least=MATERIAL_BYTES,
         worst="suspect",
         reason=_held_reason,
         applies=_is_fragmentation,

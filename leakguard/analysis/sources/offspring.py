@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from leakguard.analysis.case import Case
 from leakguard.analysis.growth import Evidence, Growth
-from leakguard.analysis.tolerance import MATERIAL_BYTES, NOTABLE_BYTES, notable
+from leakguard.analysis.tolerance import NOTABLE_BYTES, NOTABLE_COUNTED, notable
 from leakguard.model import Holder
 from leakguard.model.series import Series
 from leakguard.model.units import format_bytes, format_change
 
-# Bytes that a child gains without a leak: pages that it shares with its parent become private when
-# it changes reference counts, and its allocator takes new memory in advance. Chosen.
-_FLOOR = MATERIAL_BYTES / 4
 _FIX = (
     "look for what is kept in that process: run its function under a guard of its own "
     '(LeakGuard(out="runs/")), or start workers anew now and then (maxtasksperchild, '
@@ -28,7 +25,7 @@ def offspring(case: Case) -> list[Growth]:
 
 def _growing(case: Case, name: str) -> Growth | None:
     series = _series(case, name)
-    judged = case.judge(series, noise_floor=_FLOOR)
+    judged = case.judge(series, noise_floor=NOTABLE_COUNTED)
     rate, since = judged.verdict.rate, judged.started_at
     if not judged.grows or not notable(rate, since, series.generations[-1], NOTABLE_BYTES):
         return None

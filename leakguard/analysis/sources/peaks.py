@@ -10,24 +10,16 @@ from statistics import median
 
 from leakguard.analysis.case import Case
 from leakguard.analysis.growth import Evidence, Growth
+from leakguard.analysis.tolerance import MAJORITY, REPEATED, SEEN_AGAIN
 from leakguard.model import Snapshot
 from leakguard.model.units import MB, format_bytes
 
 # The least number of bytes by which a reported peak exceeds the start and the end of its phase.
 # Chosen.
 _LARGE_PEAK = 64 * MB
-# A reported peak exceeds the start and the end of its phase by at least this share of the memory at
-# the start. Chosen: a peak this large decides how much memory a run needs.
-_LARGE_SHARE = 0.5
-# A peak that reaches this share of the memory limit is reported even if it is below _LARGE_SHARE.
-# Chosen.
+# A peak that reaches this share of the memory limit is reported even if it is less than half of the
+# memory at the start. Chosen.
 _NEAR_LIMIT = 0.9
-# The fewest generations with a large peak in the same phase. Chosen: a single large peak may be a
-# warm-up.
-_TIMES = 2
-# Confidence (0 to 1). Chosen below 1: the kernel measures peaks, but a phase in another thread may
-# be the cause.
-_CONFIDENCE = 0.95
 
 
 def peaks(case: Case) -> list[Growth]:
@@ -50,7 +42,7 @@ def _judge(case: Case, station: str | None) -> Growth | None:
     snapshots = case.timeline.at(station)
     excess = {g: over for g, s in snapshots.items() if (over := _excess(s)) is not None}
     high = {g: over for g, over in excess.items() if _is_high(case, snapshots[g], over)}
-    if len(high) < _TIMES:
+    if len(high) < REPEATED:
         return None
     return _growth(station, snapshots, high)
 
@@ -71,7 +63,7 @@ def _excess(snapshot: Snapshot) -> float | None:
 def _is_high(case: Case, snapshot: Snapshot, over: float) -> bool:
     held, limit = snapshot.entry.get("rss", 0), case.run.info.memory_limit
     near = limit is not None and snapshot.metrics.get("peak", 0) >= _NEAR_LIMIT * limit
-    return over >= _LARGE_PEAK and (over >= _LARGE_SHARE * held or near)
+    return over >= _LARGE_PEAK and (over >= MAJORITY * held or near)
 
 
 def _growth(station: str | None, snapshots: dict[int, Snapshot], high: dict[int, float]) -> Growth:
@@ -95,7 +87,7 @@ def _growth(station: str | None, snapshots: dict[int, Snapshot], high: dict[int,
                 f"{worst}; it is freed",
             ),
         ),
-        confidence=_CONFIDENCE,
+        confidence=SEEN_AGAIN,
         fix="work in bounded pieces instead of on a copy of everything: write arrays one by one "
         "(numpy.save, memory maps) rather than pickle and compress them whole, and copy nothing "
         "that load_state_dict copies already",

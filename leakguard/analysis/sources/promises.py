@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from leakguard.analysis.case import Case
 from leakguard.analysis.growth import Evidence, Growth
+from leakguard.analysis.tolerance import SEEN_AGAIN, SEEN_ONCE
 from leakguard.model import Expectation, Holder, Snapshot
-
-# Confidence (0 to 1) if more objects appear later, and if objects were seen only once. Chosen: an
-# object that is alive after a collection is held, but an object that was seen only once may soon be
-# released.
-_BROKEN_AGAIN, _BROKEN_ONCE = 0.99, 0.8
 
 
 def promises(case: Case) -> list[Growth]:
@@ -47,7 +43,7 @@ def _growth(kept: list[tuple[Snapshot, Expectation]]) -> Growth:
         exact=more,
         evidence=(Evidence("promise", said),),
         reason=said,
-        confidence=_BROKEN_AGAIN if more else _BROKEN_ONCE,
+        confidence=SEEN_AGAIN if more else SEEN_ONCE,
         shown=kept[-1][0],
     )
 

@@ -1,8 +1,9 @@
 """The rules of the judgement, read from its code, and each way in which one can be another.
 
 A *number* stands under a name in capitals; it is halved and doubled. A *sign* is a function that
-answers yes or no; it is made to say no always, and yes always. A *step* is a call of the settlement
-that stands alone, and an *entry* one of a table of functions or cases; both are left out.
+answers yes or no; it is made to say no always, and yes always. A *finder* is a function that may
+answer None; it is made to answer None always. A *step* is a call of the settlement that stands
+alone, and an *entry* one of a table of functions or cases; both are left out.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ import leakguard.analysis
 
 PACKAGE = "leakguard.analysis"
 FACTORS = {"halved": 0.5, "doubled": 2.0}
+#: How a finder is another.
+NOTHING = "finds nothing"
 ENTRY, STEP = LEFT_OUT = ("entry left out", "step left out")
 #: Where steps stand: the class whose methods are gone through one after the other.
 _STEPS = ("leakguard.analysis.account", "settled")
@@ -32,7 +35,7 @@ class Change:
     Attributes:
         module: the module that has the rule.
         rule: its name in there.
-        how: halved, doubled, never, always, or as :data:`LEFT_OUT` has it.
+        how: halved, doubled, never, always, :data:`NOTHING`, or as :data:`LEFT_OUT` has it.
         value: what stands in its place; None for what is left out.
     """
 
@@ -50,6 +53,8 @@ class Change:
         """Make the change in the code of its module."""
         if self.how in FACTORS:
             _set_number(tree, self.rule, self.value)
+        elif self.how == NOTHING:
+            dict(finders(tree))[self.rule].body = [ast.Return(ast.Constant(None))]
         elif self.how in ("never", "always"):
             dict(signs(tree))[self.rule].body = [ast.Return(ast.Constant(self.value))]
         elif self.how == ENTRY:
@@ -76,6 +81,8 @@ def _changes_in(module: str, tree: ast.Module) -> Iterator[Change]:
     for name, _ in signs(tree):
         yield Change(module, name, "never", False)
         yield Change(module, name, "always", True)
+    for name, _ in finders(tree):
+        yield Change(module, name, NOTHING)
     for name, table in _tables(tree):
         yield from (Change(module, f"{name}[{i}]", ENTRY) for i in range(len(table.elts)))
     if module == _STEPS[0]:
@@ -98,15 +105,24 @@ def numbers(tree: ast.Module) -> Iterator[tuple[ast.Assign, str]]:
 
 def signs(tree: ast.Module) -> Iterator[tuple[str, _Function]]:
     """Yield each function that answers with a bool, with its name and its class's."""
+    yield from ((name, one) for name, one in _functions(tree) if _answers(one) == "bool")
+
+
+def finders(tree: ast.Module) -> Iterator[tuple[str, _Function]]:
+    """Yield each function that may answer None, with its name and its class's."""
+    yield from ((name, one) for name, one in _functions(tree) if _answers(one).endswith("| None"))
+
+
+def _functions(tree: ast.Module) -> Iterator[tuple[str, _Function]]:
     for node in tree.body:
         for function in node.body if isinstance(node, ast.ClassDef) else [node]:
-            if isinstance(function, _Function) and _answers_bool(function):
+            if isinstance(function, _Function):
                 owner = f"{node.name}." if isinstance(node, ast.ClassDef) else ""
                 yield f"{owner}{function.name}", function
 
 
-def _answers_bool(function: _Function) -> bool:
-    return isinstance(function.returns, ast.Name) and function.returns.id == "bool"
+def _answers(function: _Function) -> str:
+    return "" if function.returns is None else ast.unparse(function.returns)
 
 
 def _modules() -> Iterator[tuple[str, ast.Module]]:

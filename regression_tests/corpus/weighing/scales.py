@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import math
 import multiprocessing
 import signal
 import time
@@ -20,9 +22,9 @@ from regression_tests.corpus.weighing.watching import Watched, Watcher
 PROCESSES = 2
 #: Runs that a change is tried on at first. Where it changes none of these, it is tried on all.
 FIRST = 12
-#: Times as long as with the rules of now, and seconds at the least, that the runs may take with
-#: another: some loops do not end with a value that they were not made for.
-PATIENCE, LEAST_SECONDS = 10.0, 20.0
+#: Times as long as the longest run takes with the rules of now, and seconds at the least, that one
+#: may take with another: some loops do not end with a value that they were not made for.
+PATIENCE, LEAST_SECONDS = 10.0, 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,9 @@ def _said(runs: Iterable[tuple[Key, Run]], diagnose: Diagnose, seconds: float) -
         signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
         try:
             yield judged(key, diagnose(run))
+        except TimeoutError as error:  # the next ones would not end either
+            yield without_report(key, error)
+            return
         except Exception as error:  # the formulas do not take every value
             yield without_report(key, error)
         finally:
@@ -106,32 +111,52 @@ _RUNS: dict[str, tuple[Key, Run]] = {}  # read once; the processes that are fork
 _SCALES: list[Scales] = []
 
 
-def weigh(runs: Mapping[str, tuple[Key, Run]], wanted: Iterable[Change]) -> Iterator[Weight]:
-    """Yield what each change is worth, as they come ready."""
+def weigh(
+    runs: Mapping[str, tuple[Key, Run]], wanted: Iterable[Change], seconds: float = math.inf
+) -> Iterator[Weight]:
+    """Yield what each change is worth, as they come ready.
+
+    Runs that take more than ``seconds`` to judge are left out: a few long ones take most of the
+    time. How many are left, ``weighed_runs`` says once the first change is weighed.
+
+    Raises:
+        ValueError: no run is left.
+    """
     _RUNS.clear()
     _RUNS.update(runs)
+    gc.freeze()  # or each process would go through all runs, and copy them, to collect garbage
     with _pool() as pool:
-        now, longest = pool.apply(_judged_now)
+        now, took = pool.apply(_judged_now)
+    for run in [run for run in _RUNS if took[run] > seconds]:
+        del _RUNS[run]
+    if not _RUNS:
+        raise ValueError(f"no run is judged within {seconds} seconds")
     with _pool(_begin_to_watch, None) as pool:
         touched = dict(pool.imap_unordered(_touched, _RUNS))
+    longest = max(took[run] for run in _RUNS)
     _SCALES[:] = [Scales(_RUNS, now, touched, max(PATIENCE * longest, LEAST_SECONDS))]
     with _pool(None, 1) as pool:
         yield from pool.imap_unordered(_weighed, wanted)
+
+
+def weighed_runs() -> int:
+    """Return on how many runs the last changes were weighed."""
+    return len(_RUNS)
 
 
 def _pool(begin: Callable[[], None] | None = None, tasks: int | None = None) -> Pool:
     return multiprocessing.get_context("fork").Pool(PROCESSES, begin, maxtasksperchild=tasks)
 
 
-def _judged_now() -> tuple[dict[str, Judged], float]:
+def _judged_now() -> tuple[dict[str, Judged], dict[str, float]]:
     from leakguard.analysis.diagnosis import diagnose
 
-    said, longest = {}, 0.0
+    said, took = {}, {}
     for run, (key, its) in _RUNS.items():
         begun = time.process_time()
         said[run] = judged(key, diagnose(its))
-        longest = max(longest, time.process_time() - begun)
-    return said, longest
+        took[run] = time.process_time() - begun
+    return said, took
 
 
 _WATCHER: list[Watcher] = []

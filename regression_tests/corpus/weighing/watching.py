@@ -1,7 +1,7 @@
 """What each report could depend on: the judgement is run once with every rule watched.
 
-Numbers are put in doubt, and signs note what they answer. A change that is not noted for a run
-leaves that run's report as it is; only the others have to be tried.
+Numbers are put in doubt; signs and finders note what they answer. A change that is not noted for a
+run leaves that run's report as it is; only the others have to be tried.
 """
 
 from __future__ import annotations
@@ -15,7 +15,15 @@ from typing import Any
 from leakguard.model import Run
 from regression_tests.corpus.weighing import doubt
 from regression_tests.corpus.weighing.loading import Diagnose, diagnose_with
-from regression_tests.corpus.weighing.rules import FACTORS, PACKAGE, numbers, scaled, signs
+from regression_tests.corpus.weighing.rules import (
+    FACTORS,
+    NOTHING,
+    PACKAGE,
+    finders,
+    numbers,
+    scaled,
+    signs,
+)
 
 #: Module, rule and how it is changed.
 Watched = tuple[str, str, str]
@@ -49,11 +57,28 @@ def sign(module: str, name: str) -> Callable[[Callable[..., bool]], Callable[...
     return watched
 
 
+def finder(module: str, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make a function note that it found something."""
+
+    def watched(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def asked(*given: Any, **named: Any) -> Any:
+            found = function(*given, **named)
+            if found is not None:
+                doubt.noted.add((module, name, NOTHING))
+            return found
+
+        return asked
+
+    return watched
+
+
 def rewrite(module: str, tree: ast.Module) -> None:
-    """Put every number of a module in doubt, and watch its signs."""
-    for name, function in list(signs(tree)):
-        watch = f"{_HERE}.sign({module!r}, {name!r})"
-        function.decorator_list.append(ast.parse(watch, mode="eval").body)
+    """Put every number of a module in doubt, and watch its signs and finders."""
+    for kind, functions in (("sign", signs(tree)), ("finder", finders(tree))):
+        for name, function in list(functions):
+            watch = f"{_HERE}.{kind}({module!r}, {name!r})"
+            function.decorator_list.append(ast.parse(watch, mode="eval").body)
     for node, name in list(numbers(tree)):
         line = f"{name} = {_HERE}.number({module!r}, {name!r}, {name})"
         tree.body.insert(tree.body.index(node) + 1, ast.parse(line).body[0])

@@ -97,20 +97,6 @@ def test_nodes_that_nothing_holds_are_told_with_the_tensors_that_keep_their_grap
     assert joined([nodes, losses]) == [nodes, losses]
 
 
-WEAK = "weakref.ReferenceType"
-
-
-def test_weak_references_that_come_with_what_is_kept_are_told_with_it():
-    both = [kept(WEAK, 2, "lib.cache[*]"), kept("app.Figure", 1, "app.figures[*]")]
-    (told,) = joined(both)
-    assert (told.lead.type, told.held_by) == ("app.Figure", "app.figures[*]")
-
-
-def test_weak_references_of_another_number_are_a_leak_of_their_own():
-    both = [kept(WEAK, 2.5, "lib.cache[*]"), kept("app.Figure", 1, "app.figures[*]")]
-    assert joined(both) == both
-
-
 def test_cache_that_each_leaked_connection_fills_is_told_with_the_connections():
     report = diagnose(run("sqlite3.Connection"))
     (finding,) = report.findings
@@ -139,35 +125,3 @@ def test_promise_about_what_lies_in_an_entry_of_the_holder_is_the_same_finding()
 def test_promise_about_what_is_held_elsewhere_is_told_too():
     found = {finding.held_by for finding in diagnose(promised("app.other[*].pool")).findings}
     assert found == {"app.kept[*]", "app.other[*].pool"}
-
-
-def loose(type_name: str, size: float, phase: str = "train") -> Defect:
-    """Return the defect of a type that no container was found to hold."""
-    lead = Growth("type", type_name, "container", type=type_name, rate=1000.0, bytes_rate=size)
-    return Defect(lead, phase=phase, bytes_rate=size)
-
-
-def container_of(element: str, size: float) -> Defect:
-    """Return the defect of a container that keeps ``size`` bytes more each generation."""
-    path = "app.Replay.priority[*]"
-    grown = Growth("container", path, "container", type=element, rate=1000.0, bytes_rate=size)
-    grown = replace(grown, holder=Holder(path, element, 10_000))
-    return Defect(grown, container=grown, phase="rollout", bytes_rate=size)
-
-
-def test_lists_and_numbers_in_the_entries_of_a_container_are_told_with_it():
-    parts = [loose("list", 148_000), loose("numpy.float64", 66_000)]
-    (told,) = joined([*parts, container_of("tuple", 305_000)])
-    assert (told.held_by, told.bytes_rate) == ("app.Replay.priority[*]", 305_000)
-    assert [growth.name for growth in told.beside] == ["list", "numpy.float64"]
-
-
-def test_more_than_a_container_keeps_is_a_leak_of_its_own():
-    found = joined([container_of("tuple", 100_000), loose("list", 150_000), loose("str", 90_000)])
-    assert [defect.lead.type for defect in found] == ["tuple", "str"]
-
-
-def test_classes_of_the_program_and_what_lies_beside_buffers_are_leaks_of_their_own():
-    for beside in (loose("app.Row", 10_000), loose("socket.socket", 10_000)):
-        assert len(joined([container_of("tuple", 305_000), beside])) == 2
-    assert len(joined([container_of("torch.Tensor", 305_000), loose("list", 10_000)])) == 2

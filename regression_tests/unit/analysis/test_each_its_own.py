@@ -60,26 +60,6 @@ class Told:
                       retained_bytes=entries * each, fingerprint=f"of {path}")  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("frames", "cache"),
-    [((20, 100_000), (30, 10_000)), ((20, 100_000), (20, 10_000)), ((5, 20_000), (9, 400_000))],
-    ids=["other numbers", "the same number", "the second is larger"],
-)
-def test_two_leaks_of_one_type_in_two_phases_have_their_own_phase_number_and_bytes(frames, cache):
-    told = Told(rollout=(("app.frames[*]", *frames),), train=(("app.cache[*]", *cache),))
-    findings = diagnose(told.run()).findings
-    assert {(f.held_by, f.phase) for f in findings} == {
-        ("app.frames[*]", "rollout"),
-        ("app.cache[*]", "train"),
-    }
-    for finding, (number, each) in zip(
-        sorted(findings, key=lambda f: f.held_by != "app.frames[*]"), (frames, cache), strict=True
-    ):
-        assert finding.verdict == "leak"
-        assert finding.count_per_generation == pytest.approx(number)
-        assert finding.bytes_per_generation == pytest.approx(number * each)
-
-
 def test_leak_under_a_fill_has_its_own_number_and_bytes():
     told = Told(collect=(("app.window[*]", 25, 5_000), ("app.kept[*]", 10, 5_000)))
     told.bounds["app.window[*]"] = 1_000

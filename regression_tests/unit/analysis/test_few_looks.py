@@ -9,7 +9,7 @@ import pytest
 from leakguard import diagnose
 from leakguard.analysis.case import Case
 from leakguard.analysis.timeline import count_reader
-from leakguard.model import Holder, Hop, Run, TypeCount
+from leakguard.model import Holder, Run, TypeCount
 from leakguard.model.census import GRAPH_NODE
 from leakguard.testing import RunStory, State
 
@@ -107,21 +107,6 @@ def test_class_that_rose_before_memory_did_is_not_named_for_it():
     assert {finding.type for finding in findings} == {PROBE, None}  # half of it is not explained
 
 
-def test_what_most_of_many_classes_lie_in_is_the_holder():
-    def counts(n: int) -> dict[str, int]:
-        figures = max(0, n - START + 1)
-        return {"dict": 30 * figures, "matplotlib.axes.Axes": 2 * figures,
-                "matplotlib.backend_bases.FigureManagerBase": figures}  # fmt: skip
-
-    figures = GENERATIONS - START + 1
-    path, element = "matplotlib._pylab_helpers.Gcf.figs[*]", "FigureManagerBase"
-    held = Holder(path, f"matplotlib.backend_bases.{element}", figures,
-                  retained_bytes=figures * 50 * KB)  # fmt: skip
-    (finding,) = diagnose(told(looks=(2, 40, 60, 80, 100), counts=counts, held=held)).findings
-    assert (finding.held_by, finding.phase) == (path, "probe")
-    assert finding.type.endswith(element)
-
-
 def sqlite_run(each: int, connections: int) -> Run:
     more = {"sqlite3.Connection": connections}
     return told(looks=(2, 60, 100), each=each, start=1, counts=lambda n: {}, more=more, sized=False)
@@ -198,37 +183,6 @@ def test_residue_of_every_flush_is_believed_where_memory_agrees_with_rare_counts
 
 def test_batch_that_is_flushed_whole_is_no_leak():
     assert diagnose(flushed(left=0)).verdict == "stable"
-
-
-def test_modules_that_keep_one_another_by_an_entry_are_a_chain_with_its_first_link():
-    inner = "app.net._modules"
-    chain = []
-    for depth in range(4):
-        trace = (Hop("app.net", "app.Net"), Hop("._modules", "dict"), Hop("['teacher']", PROBE))
-        chain.append(Holder(f"{inner}[*]", PROBE, 2, retained_bytes=3_500 * KB - depth * 50 * KB,
-                            trace=trace))  # fmt: skip
-        inner += "['teacher']._modules"
-    (finding,) = diagnose(told(looks=(2, 80, 100), held=tuple(chain))).findings
-    assert (finding.type, finding.held_by) == (PROBE, "app.net._modules[*]")
-    assert "keeps the one before it by ['teacher']" in finding.fix
-
-
-def test_two_modules_of_one_network_are_not_a_chain():
-    pair = tuple(Holder(f"app.{name}._modules[*]", PROBE, 2, retained_bytes=100 * KB)
-                 for name in ("net", "net.head", "critic"))  # fmt: skip
-    (finding,) = diagnose(told(looks=(2, 80, 100), held=pair)).findings
-    assert finding.held_by is None
-
-
-def test_the_same_place_in_each_of_two_modules_keeps_what_grows_together():
-    def buffers(n: int) -> dict[str, int]:
-        return {"bytearray": 2 * n}
-
-    modules = [f"app.net._modules['{name}']._forward_hooks[*]" for name in "02"]
-    held = tuple(Holder(path, "function", GENERATIONS, retained_bytes=2_500 * KB)
-                 for path in modules)  # fmt: skip
-    (finding,) = diagnose(told(looks=(2, 41, 100), start=1, counts=buffers, held=held)).findings
-    assert finding.held_by in modules
 
 
 PERIOD = 12  # generations from one flush of a batch to the next

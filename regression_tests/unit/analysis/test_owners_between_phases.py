@@ -26,14 +26,3 @@ def run(arrays: int, wrappers: int = 1) -> Run:
 def test_types_that_come_together_are_one_finding_named_after_the_class():
     (finding,) = diagnose(run(arrays=1)).findings
     assert finding.type == "app.Wrapper"
-
-
-def test_only_types_that_gain_the_same_between_all_looks_come_together():
-    from leakguard.analysis.case import Case
-    from leakguard.analysis.group import with_owners
-    from leakguard.analysis.sources.types import types
-
-    for arrays, groups in ((1, {None}), (3, {None, "reset"})):
-        found = {growing.name: growing for growing in types(Case(run(arrays)))}
-        told = with_owners({"reset": [found["numpy.ndarray"]], None: [found["app.Wrapper"]]})
-        assert set(told) == groups

@@ -7,11 +7,6 @@ from dataclasses import replace
 import pytest
 
 from leakguard import diagnose
-from leakguard.analysis.case import Case
-from leakguard.analysis.holders import holder_of_rest
-from leakguard.analysis.place_in_loop import loose_start
-from leakguard.analysis.sources.containers import containers
-from leakguard.analysis.sources.types import types
 from leakguard.model import Holder, Run
 from leakguard.testing import RunStory, State
 
@@ -75,69 +70,3 @@ def test_second_leak_that_weighs_like_the_first_is_told_with_its_own_holder_and_
     assert late.bytes_per_generation == pytest.approx(8 * cursor, rel=0.1)
     assert findings[TICKET].held_by == "app.desk.tickets[*]"
     assert findings[TICKET].bytes_per_generation == pytest.approx(80 * KB)
-
-
-ONE_TYPE_LOOKS = frozenset({1, 2, 3, 4, 5, 6, 8, 45, 52, GENERATIONS})
-
-
-def of_one_type(*, failures: int = 30, looks: frozenset[int] = ONE_TYPE_LOOKS) -> Run:
-    """Tell a run that keeps 20 rows a generation, and ``failures`` more from generation 31 on.
-
-    Looks followed the list of the first ones; the other one's was worth naming at the end only.
-    """
-    story = RunStory()
-
-    def late(n: int) -> int:
-        return failures * max(0, n - START + 1)
-
-    def state(now: int, played: int, evaluated: int) -> State:
-        rows = 20 * played + late(evaluated)
-        metrics = {"heap_in_use": 50_000 * KB + 2 * KB * rows, "rss": 200_000 * KB}
-        return State(metrics, {TICKET: rows}, {TICKET: 2 * KB * rows}) if now in looks else (
-            State(metrics, {}, {})
-        )  # fmt: skip
-
-    story.baseline(state(1, 0, 0))
-    for now in range(1, GENERATIONS + 1):
-        story.generation(play=state(0, now, now - 1), evaluate=state(now, now, now))
-    run = story.run()
-
-    def held(snapshot):
-        number = snapshot.generation
-        if snapshot.moment != "generation" or number not in (3, 4, 5, GENERATIONS):
-            return snapshot
-        streak = (3, 4, 5, GENERATIONS).index(number)
-        before = 20 * (number - 1) if number < GENERATIONS else 100
-        holders = [Holder("app.log.played[*]", TICKET, 20 * number, before, streak,
-                          retained_bytes=40 * KB * number)]  # fmt: skip
-        if number == GENERATIONS and failures:
-            size = 2 * KB * late(number)
-            holders.append(Holder("app.log.failures[*]", TICKET, late(number), retained_bytes=size))
-        return replace(snapshot, holders=tuple(holders))
-
-    return replace(run, snapshots=tuple(map(held, run.snapshots)))
-
-
-def test_two_leaks_of_one_type_each_have_their_holder_phase_start_and_bytes():
-    found = {finding.held_by: finding for finding in diagnose(of_one_type()).findings}
-    assert found.keys() == {"app.log.played[*]", "app.log.failures[*]"}
-    played, failures = found["app.log.played[*]"], found["app.log.failures[*]"]
-    assert (played.phase, failures.phase) == ("play", "evaluate")
-    assert played.started_at == 1
-    assert failures.started_at == pytest.approx(START, abs=1)
-    assert played.bytes_per_generation == pytest.approx(40 * KB, rel=0.1)
-    assert failures.bytes_per_generation == pytest.approx(60 * KB, rel=0.1)
-
-
-def test_one_leak_of_a_type_has_one_finding():
-    (finding,) = diagnose(of_one_type(failures=0)).findings
-    assert finding.held_by == "app.log.played[*]"
-
-
-def test_container_that_one_look_alone_saw_filled_began_after_the_look_before():
-    case = Case(of_one_type(looks=frozenset({1, 2, 3, 4, 5, START - 1, GENERATIONS})))
-    (growing,) = types(case)
-    found = holder_of_rest(case, growing, containers(case))
-    assert found is not None
-    assert found.name == "app.log.failures[*]"
-    assert START - 1 <= (loose_start(case, found) or 0) <= GENERATIONS

@@ -56,13 +56,6 @@ def story(*kept: str, born: dict[str, tuple[Birthplace, ...]] | None = None) -> 
     return replace(run, snapshots=tuple(map(looked, run.snapshots)))
 
 
-def test_two_holders_of_texts_each_have_the_bytes_that_they_retain():
-    found = {f.held_by: f for f in diagnose(story(NOTES, TEXTS)).findings}
-    assert found.keys() == {NOTES, TEXTS}
-    for finding in found.values():
-        assert finding.bytes_per_generation == pytest.approx(100 * KB, rel=0.1)
-
-
 def test_one_holder_of_texts_has_one_finding():
     (finding,) = diagnose(story(NOTES)).findings
     assert finding.held_by == NOTES

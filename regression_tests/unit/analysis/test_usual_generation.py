@@ -87,14 +87,6 @@ def test_container_that_came_to_keep_what_was_gained_is_the_holder_whatever_lies
     assert (finding.type, finding.held_by) == ("bytearray", "app.Journal.errors[*]")
 
 
-def test_container_of_texts_does_not_hold_the_buffers_that_grow():
-    def names(entries: int) -> Holder:
-        return replace(kept(entries, entries * 10 * KB), path="app.finder.names[*]", element="str")
-
-    (finding,) = diagnose(with_holders(told(5 * KB, adds=2), names(2), names(300))).findings
-    assert (finding.type, finding.held_by) == ("bytearray", None)
-
-
 def test_container_that_kept_as_much_before_is_not_the_holder():
     run = with_holders(told(5 * KB, adds=2), kept(290, 2_900 * KB), kept(300, 3_000 * KB))
     (finding,) = diagnose(run).findings

@@ -17,8 +17,16 @@ from regression_tests.corpus.weighing import doubt
 from regression_tests.corpus.weighing.doubt import Doubt
 from regression_tests.corpus.weighing.loading import diagnose_with
 from regression_tests.corpus.weighing.page import page
-from regression_tests.corpus.weighing.rules import ENTRY, LEFT_OUT, STEP, Change, changes, scaled
-from regression_tests.corpus.weighing.scales import Weight, weigh
+from regression_tests.corpus.weighing.rules import (
+    ENTRY,
+    LEFT_OUT,
+    NOTHING,
+    STEP,
+    Change,
+    changes,
+    scaled,
+)
+from regression_tests.corpus.weighing.scales import Weight, weigh, weighed_runs
 from regression_tests.corpus.weighing.watching import Watcher
 
 RUN = Path(__file__).parents[3] / "reports" / "env-per-episode" / "run.jsonl"
@@ -46,13 +54,13 @@ def touched() -> frozenset[Any]:
     return Watcher().depends_on(leakguard.load(RUN))
 
 
-def bytes_floors() -> tuple[float, float]:
-    """Return a number and one that follows from it, with the first one changed."""
+def bytes_floor() -> float:
+    """Return a number of the judgement, changed."""
     change = Change(TOLERANCE, "BYTES_FLOOR", "halved", 8.0)
     diagnose_with(lambda module, tree: change.made_in(tree), TOLERANCE)
     from leakguard.analysis import tolerance as changed
 
-    return changed.BYTES_FLOOR, changed.NOTABLE_BUFFER
+    return changed.BYTES_FLOOR
 
 
 @pytest.fixture(autouse=True)
@@ -74,8 +82,8 @@ def test_a_count_stays_a_whole_number_of_one_at_least() -> None:
     assert (scaled(1, 0.5), scaled(1, 2.0), scaled(0.5, 0.5)) == (1, 2, 0.25)
 
 
-def test_a_number_is_changed_and_all_that_follows_from_it() -> None:
-    assert in_a_fork(bytes_floors) == (8.0, 8.0)
+def test_a_number_is_changed_in_the_fork_alone() -> None:
+    assert in_a_fork(bytes_floor) == 8.0
     assert tolerance.BYTES_FLOOR != 8.0
 
 
@@ -140,6 +148,16 @@ def test_a_rule_that_decides_is_told_with_what_it_is_worth() -> None:
     weights = list(weigh({"set/env-leak": run}, wanted))
     changed = {weight.change.how: weight.changed for weight in weights}
     assert changed == {"never": (), "always": ("set/env-leak",)}
+
+
+def test_a_finder_that_finds_nothing_is_tried_and_runs_that_take_long_are_left_out() -> None:
+    run = (Key("set/env-leak", "environment.py"), leakguard.load(RUN))
+    wanted = [c for c in changes() if c.how == NOTHING and c.name == "naming._count_rate"]
+    (weight,) = weigh({"set/env-leak": run}, wanted)
+    assert weight.changed == ("set/env-leak",)
+    assert weighed_runs() == 1
+    with pytest.raises(ValueError, match="no run is judged"):
+        list(weigh({"set/env-leak": run}, wanted, seconds=0.0))
 
 
 def test_the_page_has_what_decides_most_first_and_what_decides_nothing_last() -> None:
