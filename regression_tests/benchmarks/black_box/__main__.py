@@ -252,7 +252,10 @@ def table(
         of = [row for row in rows if row.what == what]
         lines.append(f"| {_MEANS[what]} | {len(of)} | {sum(row.right for row in of)} |")
     lines += ["", "## What a look at the brink takes", ""]
-    lines += ["The second walk of a process: the first one, half way to the limit, is not counted.", ""]
+    lines += [
+        "The second walk of a process: the first one, half way to the limit, is not counted.",
+        "",
+    ]
     lines += [
         "| Beside | CPU, ms | memory, MB | times a count of all objects |",
         "|---|---:|---:|---:|",
