@@ -70,6 +70,7 @@ class LeakGuard:
         max_file_size: str | float | None = "100 MB",
         generation_means: str | None = None,
         prove: bool = False,
+        black_box: bool = True,
         clock: Callable[[], float] = time.perf_counter,
         suspicion: Callable[[], Suspicion] = Suspicion,
     ) -> None:
@@ -115,6 +116,9 @@ class LeakGuard:
                 process, and report what the allocators released there. It takes seconds, and is not
                 done where it could reach beyond the copy (finalizers, files, sockets, devices).
             generation_means: what one generation is, in words for the report: ``"100 batches"``.
+            black_box: near a limit of memory (85 % and 95 % of a cgroup's, of the process's own or
+                of what the machine has left), record once each who holds it, so that a run that
+                dies of memory leaves evidence. Needs ``out``.
             clock: monotonic seconds.
             suspicion: makes what decides, look by look, that something grows.
 
@@ -140,6 +144,7 @@ class LeakGuard:
             clock=clock,
             max_file_size=max_file_size,
             generation_means=generation_means,
+            black_box=black_box,
         )
         self._suspicion = suspicion
         self._gauges: dict[str, tuple[Callable[[], float], float | None]] = {}
@@ -178,7 +183,7 @@ class LeakGuard:
     ) -> None:
         self._entered = max(self._entered - 1, 0)
         if not self._entered:
-            self._stop(failed=kind is not None)
+            self._stop(failed=kind is not None, error=error)
 
     # -- what the user says ---------------------------------------------------------------------
 
@@ -359,7 +364,9 @@ class LeakGuard:
             self._guarded.close()
         self._guarded = self._ending = None
 
-    def _stop(self, *, failed: bool) -> None:
+    def _stop(self, *, failed: bool, error: BaseException | None = None) -> None:
+        if self._guarded is not None:
+            self._guarded.note_failure(error)
         active.deactivate(self)
         ending = self._ending
         try:

@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from leakguard.analysis.account import Account, settle
 from leakguard.analysis.balance import is_trifle
 from leakguard.analysis.case import Case
+from leakguard.analysis.death import death_of
 from leakguard.analysis.forecast import run_forecast
 from leakguard.analysis.ledger import ledger, ledger_history
 from leakguard.analysis.limits import limits, undecided
@@ -49,6 +50,7 @@ def diagnose(run: Run) -> Report:
         phase_growth=_phase_growth(case, verdict),
         balance=account.balance,
         limits=limits(case, doubt, least),
+        death=death_of(run),
     )
 
 

@@ -16,6 +16,7 @@ from leakguard.capture.process import memory_limit
 from leakguard.capture.promises import Promises
 from leakguard.capture.recorder import ROUND_PROBES, Gauges, Recorder
 from leakguard.live.birth_watch import BirthWatch, births_are_wanted
+from leakguard.live.black_box import BlackBox
 from leakguard.live.calm import Calm
 from leakguard.live.children import Children, Offspring
 from leakguard.live.cycle_watch import CycleWatch
@@ -93,7 +94,11 @@ def new_guarded_run(
     # parent's.
     offspring = Offspring() if settings.directory is None else dict
     loop = WatchedLoop(looks, traced, promises, safety, alarm, births, offspring)
-    return GuardedRun(looker, scribe, safety, promises, traced, looks, loop, settings.prove)
+    box = None
+    if settings.black_box and settings.out is not None:
+        box = BlackBox(journal, meter, safety, lambda: loop.round.number)
+        scribe.at_boundary = box.at_boundary
+    return GuardedRun(looker, scribe, safety, promises, traced, looks, loop, settings.prove, box)
 
 
 def _journal(settings: Settings) -> Journal:

@@ -33,7 +33,7 @@ _FIRST_PROCESS = 1
 
 
 class _Stop(Protocol):
-    def __call__(self, *, failed: bool) -> None: ...
+    def __call__(self, *, failed: bool, error: BaseException | None = None) -> None: ...
 
 
 class Ending:
@@ -41,7 +41,8 @@ class Ending:
 
     def __init__(self, settings: Settings, guarded: GuardedRun, stop: _Stop) -> None:
         """Store what to do; nothing is installed before ``listen``."""
-        self._stop = lambda: stop(failed=True)
+        # The exception that ended the main program, which the interpreter has kept.
+        self._stop = lambda: stop(failed=True, error=getattr(sys, "last_value", None))
         self._listener: Listener | None = None
         if settings.on_signal is not None and settings.out is not None:
             self._listener = Listener(settings.on_signal, settings.out, guarded.request)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from leakguard.capture.promises import Promises
 from leakguard.live import active
+from leakguard.live.black_box import BlackBox
 from leakguard.live.diagnosing import proofs_of
 from leakguard.live.look import Look, Looker
 from leakguard.live.loop import WatchedLoop
@@ -35,6 +36,7 @@ class GuardedRun:
     looks: TakenLooks
     loop: WatchedLoop
     prove: bool = False
+    black_box: BlackBox | None = None
     _names: PhaseNames = field(default_factory=PhaseNames)
 
     # -- moments --------------------------------------------------------------------------------
@@ -44,9 +46,13 @@ class GuardedRun:
         self.safety.run(self._start)
 
     def _start(self) -> None:
+        if self.black_box is not None:
+            self.black_box.prepare()
         self.loop.births.start()
         look = self.looker.start(self.looker.recorder.read_all())
         self.scribe.write_snapshot(SnapshotDraft("Run started", "mark"), look)
+        if self.black_box is not None:
+            self.black_box.start()
 
     def mark(self, label: str, *, baseline: bool = False) -> None:
         """Record a moment that the user named; growth is measured from a baseline on."""
@@ -89,8 +95,15 @@ class GuardedRun:
         finally:
             self.close()
 
+    def note_failure(self, error: BaseException | None) -> None:
+        """Record first of all if the exception that ends the run says that memory ran out."""
+        if self.black_box is not None and self.safety.watching:
+            self.black_box.fail(error)
+
     def close(self) -> None:
         """Close the run as it is, without a look or a report."""
+        if self.black_box is not None:
+            self.black_box.stop()
         self.safety.run(self.loop.births.stop)
         self.safety.run(self.scribe.close)
         self.safety.over = True

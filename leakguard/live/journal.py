@@ -16,6 +16,7 @@ from leakguard.live.children import Children
 from leakguard.live.history import History
 from leakguard.live.sinks import complain, write_block
 from leakguard.model import Census, Report, Run, RunInfo, Snapshot
+from leakguard.model.brink import Failure
 from leakguard.model.finding import SEVERITY
 from leakguard.model.secrets import without_secrets
 from leakguard.store import jsonl, schema
@@ -59,6 +60,7 @@ class Journal:
         self.next_serial = 0
         self.looks = 0
         self.finished = False
+        self._failure: Failure | None = None
         self._complained = False
 
     def share(self, children: Children, url: str | None) -> None:
@@ -110,10 +112,20 @@ class Journal:
         self._history.append(line, round_, look=tells, metrics=snapshot.metrics)
         self._write(line)
 
+    def fail(self, failure: Failure) -> None:
+        """Record that memory ran out by an exception that ends the run."""
+        self._failure = failure
+        self._write(schema.encode_failure(failure))
+        self.sync()
+
+    def sync(self) -> None:
+        """Wait until the disk has what was written."""
+        self._safely(lambda writer: writer.sync())
+
     def run(self) -> Run:
         """Return the run so far; a long run is thinned to evenly spaced generations."""
         snapshots = tuple(jsonl.decode_snapshots(self._history))
-        run = Run(self._info, snapshots, finished=self.finished)
+        run = Run(self._info, snapshots, finished=self.finished, failure=self._failure)
         if self._history.stride == 1:
             return run
         return replace(run, left_out=max(self._history.rounds - len(run.generations), 0))

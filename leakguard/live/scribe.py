@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from leakguard.live.journal import Journal
@@ -89,6 +89,7 @@ class Scribe:
     """Writes snapshots to the journal, each with its serial number, its time and its cost.
 
     ``elsewhere`` is true if the program is another process: the journal takes no memory of it.
+    ``at_boundary`` is called after each snapshot.
     """
 
     journal: Journal
@@ -96,6 +97,7 @@ class Scribe:
     safety: Safety
     sinks: Sinks
     elsewhere: bool = False
+    at_boundary: Callable[[], object] = lambda: None
     _told: float = 0.0
 
     def write_snapshot(self, draft: SnapshotDraft, look: Look, round_: int | None = None) -> None:
@@ -113,6 +115,7 @@ class Scribe:
         )
         self.journal.add(snapshot, round_)
         self.sinks.write(snapshot)
+        self.at_boundary()
 
     def finish(self) -> None:
         """Close the journal, and record the guard's total cost."""

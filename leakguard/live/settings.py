@@ -59,6 +59,7 @@ class Settings:
     generation_means: str | None = None
     directory: RunDirectory | None = None
     copy_to: str | None = None
+    black_box: bool = True
 
     def for_this_process(self) -> Settings:
         """Return the settings with the file that this process writes in a run directory."""
@@ -106,6 +107,7 @@ def checked_settings(
     clock: Callable[[], float],
     max_file_size: str | float | None,
     generation_means: str | None,
+    black_box: bool,
 ) -> Settings:
     """Check every argument.
 
@@ -134,6 +136,7 @@ def checked_settings(
         directory=directory,
         max_file_size=None if max_file_size is None else _file_size(max_file_size),
         generation_means=None if generation_means is None else plain_text(generation_means),
+        black_box=_flag("black_box", black_box),
     )
 
 

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from leakguard.model.balance import Balance
+from leakguard.model.brink import Death
 from leakguard.model.finding import Cleared, Finding, Ignored, Verdict
 from leakguard.model.forecast import Forecast
 from leakguard.model.job import ProcessRow
@@ -71,6 +72,7 @@ class Report:
         limits: what this run could not have detected.
         processes: for a job, one row per process; ``run`` is the run of the worst process.
         remarks: sentences about the job: what its processes share, their total, and those lost.
+        death: how the run ended, if it recorded no end or ran out of memory; None otherwise.
     """
 
     run: Run
@@ -90,6 +92,7 @@ class Report:
     limits: tuple[str, ...] = ()
     processes: tuple[ProcessRow, ...] = ()
     remarks: tuple[str, ...] = ()
+    death: Death | None = None
 
     def __repr__(self) -> str:
         """Name the verdict and the first fix; ``leakguard.render`` lays out the whole value."""

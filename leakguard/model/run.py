@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from math import fsum
 
+from leakguard.model.brink import Failure
 from leakguard.model.snapshot import Snapshot
 
 
@@ -60,7 +61,9 @@ class Run:
     ``part`` is (k, n) when the file held n runs one after the other (restarts) and this is the
     k-th. ``notes`` say what the reader skipped and why. ``finished`` is true if the run recorded
     its end, false if its last record is a snapshot. ``left_out`` counts generations that a long run
-    dropped to save memory; they lie between the generations that are kept.
+    dropped to save memory; they lie between the generations that are kept. ``failure`` is set if
+    memory ran out by an exception that ended the run. ``is_over`` is true if no process writes the
+    file any more, and None if that is not known.
     """
 
     info: RunInfo
@@ -69,6 +72,8 @@ class Run:
     part: tuple[int, int] = (1, 1)
     finished: bool = False
     left_out: int = 0
+    failure: Failure | None = None
+    is_over: bool | None = None
 
     def __repr__(self) -> str:
         """Give only the number of snapshots and generations; the whole value may be megabytes."""

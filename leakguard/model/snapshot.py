@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from leakguard.model.births import Births
+from leakguard.model.brink import Brink
 from leakguard.model.census import Census, TypeCount
 from leakguard.model.holder import Holder, Hop, Proof
 
@@ -168,6 +169,7 @@ class Snapshot:
             record of births.
         children: private bytes of each descendant process, by its pid and what it runs; empty if
             there is no descendant, or if none was read.
+        brink: set if the snapshot was made because a limit of memory is near.
     """
 
     serial: int
@@ -195,6 +197,7 @@ class Snapshot:
     taken: int | None = None
     births: Births | None = None
     children: Mapping[str, int] = field(default_factory=dict)
+    brink: Brink | None = None
 
     @property
     def was_traced(self) -> bool:

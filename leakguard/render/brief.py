@@ -17,14 +17,16 @@ _OTHERS = 3
 
 
 def paragraphs(report: Report) -> Iterator[str]:
-    """Yield the verdict, the fix of the worst finding, and the names of the others.
+    """Yield how it died, the verdict, the fix of the worst finding, and the names of the others.
 
     If the file does not hold the whole run, a paragraph says so: the verdict is about what was
     read.
     """
+    yield from filter(None, [outline.death(report)])
     yield outline.verdict_line(report)
     yield from filter(None, [outline.explained(report)])
-    yield from missing(report.run)
+    if report.death is None or not report.death.of_memory:
+        yield from missing(report.run)
     if report.findings:
         told = {fact.label: fact.value for fact in facts.leak_facts(report.findings[0])}
         yield from (f"{label}: {told[label]}" for label in _TOLD if label in told)

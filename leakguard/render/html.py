@@ -57,6 +57,7 @@ def _page(report: Report, layout: Layout) -> dict[str, Any]:
         "meaning": outline.MEANINGS[report.verdict],
         "headline": outline.headline(report),
         "told": outline.explained(report),
+        "died": outline.death(report),
         "run": outline.title(report),
         "findings": [_finding_fields(report, finding, layout) for finding in report.findings],
         "memory": None if report.findings else memory_chart(report),

@@ -14,6 +14,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from leakguard.model.balance import Balance
+from leakguard.model.brink import Death
 from leakguard.model.finding import Finding, Ignored
 from leakguard.model.forecast import Forecast
 from leakguard.model.holder import Proof
@@ -43,6 +44,7 @@ _CLEARED = "metric pattern reason plateau until"
 _LEDGER = "growth since until generations unknown"
 _FORECAST = "rate used limit generation between seconds"
 _EXPLAINED = "growth findings healthy rest daily"
+_DEATH = "of_memory kind sentence generation holder share before"
 _TREND = "label generation phase rss change"
 _GROWTH = "baseline current rss_before rss_after"
 
@@ -81,6 +83,7 @@ def report_value(report: Report) -> Json:
         "phase_growth": dict(report.phase_growth),
         "explained": _explained(report.balance),
         "limits": list(report.limits),
+        "death": _death(report.death),
         "notes": list(notes(report.run)),
     }
     if report.processes:
@@ -159,6 +162,14 @@ def _baseline_growth(growth: BaselineGrowth | None) -> Json | None:
 
 def _explained(balance: Balance | None) -> Json | None:
     return None if balance is None else fields(balance, _EXPLAINED)
+
+
+def _death(death: Death | None) -> Json | None:
+    if death is None:
+        return None
+    ceiling = death.ceiling
+    limit = None if ceiling is None else fields(ceiling, "kind used most")
+    return fields(death, _DEATH) | {"limit": limit}
 
 
 def _finite(value: Any) -> Any:

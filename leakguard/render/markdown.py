@@ -38,6 +38,7 @@ def document(report: Report) -> str:
         verdict=outline.VERDICTS[report.verdict],
         headline=outline.headline(report),
         explained=outline.explained(report),
+        died=outline.death(report),
         findings=[_finding_fields(report, finding) for finding in report.findings],
         sections=list(outline.sections(report, _ROWS_IN_TEXT)),
     )

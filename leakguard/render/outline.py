@@ -71,6 +71,14 @@ def headline(report: Report) -> str:
     return sentence or MEANINGS[report.verdict]
 
 
+def death(report: Report) -> str | None:
+    """Return how the run died, as a sentence; None if it did not."""
+    if report.death is None:
+        return None
+    sentence = clean(report.death.sentence)
+    return f"{sentence[:1].upper()}{sentence[1:]}"
+
+
 def explained(report: Report) -> str | None:
     """Return how much of the growth the findings explain; None without a leak or suspect."""
     balance = report.balance

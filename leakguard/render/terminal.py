@@ -57,6 +57,8 @@ def _write_brief(report: Report, page: Page) -> None:
 
 def _write(report: Report, page: Page, full: bool) -> None:
     page.line(f"leakguard: {outline.title(report)}", "dim")
+    if (died := outline.death(report)) is not None:
+        page.prose(died, "bold", hang=2)
     page.prose(outline.verdict_line(report), VERDICT_COLORS[report.verdict])
     if (explained := outline.explained(report)) is not None:
         page.prose(explained)

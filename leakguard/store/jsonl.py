@@ -11,11 +11,13 @@ from pathlib import Path
 
 from leakguard.errors import UnreadableRun, UsageError
 from leakguard.model import Run, RunInfo, Snapshot
+from leakguard.model.brink import Failure
 from leakguard.store import schema
 from leakguard.store.census_delta import whole
 from leakguard.store.run_lock import (
     abandon,
     identity,
+    is_locked,
     lies_at,
     new_beside,
     open_run_file,
@@ -105,6 +107,11 @@ class RunWriter:
         self._size += len(line)
         self._count += 1
 
+    def sync(self) -> None:
+        """Wait until the disk has all lines, so that they outlast the machine, too."""
+        self._keep_open()
+        os.fsync(self._file.fileno())
+
     def _keep_open(self) -> None:
         """Reopen the file if the program closed its descriptor, as a daemon closes all of them."""
         if identity(self._file) != self._identity:
@@ -133,7 +140,13 @@ def read_runs(path: Path) -> list[Run]:
         runs = list(_runs_of(file, path))
     if not any(run.snapshots for run in runs):
         raise UnreadableRun(f"{path} holds no snapshot: the run ended before its first phase did")
-    return [replace(run, part=(k, len(runs))) for k, run in enumerate(runs, 1)]
+    # A later run in the file began after an earlier one was over. Whether the last one is over is
+    # known by the lock of the process that writes.
+    written = not runs[-1].finished and is_locked(path)
+    return [
+        replace(run, part=(k, len(runs)), is_over=k < len(runs) or not written)
+        for k, run in enumerate(runs, 1)
+    ]
 
 
 def decode_snapshots(lines: Iterable[bytes]) -> list[Snapshot]:
@@ -146,6 +159,7 @@ def _runs_of(lines: Iterable[bytes], path: Path) -> Iterable[Run]:
     info, finished, started = RunInfo(source="jsonl"), False, False
     snapshots: list[Snapshot] = []
     notes: list[str] = []
+    failure: Failure | None = None
     for number, raw in enumerate(lines, 1):
         if raw.isspace():
             continue
@@ -157,16 +171,21 @@ def _runs_of(lines: Iterable[bytes], path: Path) -> Iterable[Run]:
         if line.run is not None:
             _check_version(line.schema, path)
             if started:
-                yield Run(info, tuple(whole(snapshots)), _bounded(notes), finished=finished)
+                yield Run(
+                    info, tuple(whole(snapshots)), _bounded(notes), finished=finished,
+                    failure=failure,
+                )  # fmt: skip
             info, finished, started = replace(line.run, source="jsonl"), False, True
-            snapshots, notes = [], []
+            snapshots, notes, failure = [], [], None
         elif line.snapshot is not None:
             snapshots.append(line.snapshot)
         elif line.end is not None:
             finished = True
+        elif line.failure is not None:
+            failure = line.failure
         elif line.thinned is not None:
             notes.append(_thinned(line.thinned))
-    yield Run(info, tuple(whole(snapshots)), _bounded(notes), finished=finished)
+    yield Run(info, tuple(whole(snapshots)), _bounded(notes), finished=finished, failure=failure)
 
 
 def _check_version(name: str | None, path: Path) -> None:

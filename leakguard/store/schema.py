@@ -9,6 +9,9 @@ A file has a header line, then snapshot lines in order, and an end line if the r
 A file that reached its size limit holds ``{"thinned": {"stride": 4}}`` after its header: of the
 generations up to then, one in four is kept, and all looks and extremes are kept.
 
+If memory ran out by an exception that ended the run, ``{"failure": {"type": "MemoryError"}}`` says
+so.
+
 Empty fields are left out. Readers ignore unknown fields, so newer minor versions stay readable; a
 file with a higher number after the slash is not readable.
 """
@@ -21,6 +24,7 @@ from typing import Any
 import msgspec
 
 from leakguard.model import RunInfo, Snapshot
+from leakguard.model.brink import Failure
 
 SCHEMA = "leakguard.run/1"
 
@@ -34,6 +38,7 @@ class Line:
     snapshot: Snapshot | None = None
     end: dict[str, float] | None = None
     thinned: dict[str, float] | None = None
+    failure: Failure | None = None
 
 
 _decoder = msgspec.json.Decoder(Line)
@@ -52,6 +57,11 @@ def encode_snapshot(snapshot: Snapshot) -> bytes:
 def encode_thinned(stride: int) -> bytes:
     """Return the line that says that one generation in ``stride`` was kept."""
     return _encode({"thinned": {"stride": stride}})
+
+
+def encode_failure(failure: Failure) -> bytes:
+    """Return the line that says by which exception the run ended."""
+    return _encode({"failure": _plain(failure)})
 
 
 def encode_end(snapshots: int, spent: float | None = None) -> bytes:

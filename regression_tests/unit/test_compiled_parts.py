@@ -20,6 +20,7 @@ _PARTS = [
     ("capture/heap/_scan.pyi", "../compiled.py", "../scan/scan.h"),
     ("capture/births/_births.pyi", "../birth_record.py", "../record/births.h"),
     ("live/_sigterm.pyi", "../ending.py", "../_sigterm.c"),
+    ("live/_tripwire.pyi", "../tripwire.py", "../_tripwire.c"),
     ("store/textlog/_find.pyi", "../anchors.py", "../_find.c"),
 ]
 # What a program hears of a part of another version: nothing, and what the part is for goes on.

@@ -92,6 +92,9 @@ def test_killed_at_the_limit_of_its_group_the_file_can_be_read_and_names_the_lea
     report = leakguard.diagnose(run)
     assert report.verdict == "leak"
     assert report.findings[0].type == "__main__.Rollout"
+    assert report.death is not None
+    assert report.death.of_memory
+    assert report.death.holder == "__main__.kept[*]"
 
 
 def fake_groups(folder: Path, limit: str) -> list[str]:

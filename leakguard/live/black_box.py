@@ -1,0 +1,227 @@
+"""The black box of a run: near a limit of memory it records who holds the memory.
+
+At 85 % and at 95 % of the nearest limit it looks once at who holds what, and writes that to the
+file, down to the disk. In between it writes a line with the numbers alone at each further per cent,
+so that the last record is near the end. The look is the sampled walk: bounded steps, bounded time,
+some megabytes, and no copy of the process.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from leakguard.capture.ceilings import Ceilings, FollowedLimit
+from leakguard.capture.outside import reason_to_spare_heap
+from leakguard.capture.probe import reason_of
+from leakguard.capture.sampled_walk import A_STEP, MOST_STEPS, Estimate, Path, estimate
+from leakguard.live.journal import Journal
+from leakguard.live.meter import CostMeter
+from leakguard.live.safety import Safety
+from leakguard.live.tripwire import Tripwire
+from leakguard.model import Cost, Snapshot
+from leakguard.model.brink import Brink, Failure
+from leakguard.model.units import format_bytes
+
+#: The shares of a limit at which a look is due.
+THRESHOLDS = (0.85, 0.95)
+# The share at which the sizes of containers are remembered, so that a look at the brink can tell
+# what has grown. Chosen: early enough that a leak doubles until then.
+_REMEMBER = 0.5
+# Of what is left up to the limit, a look may take this share; with less than _LEAST_ROOM bytes left
+# there is no look. Chosen.
+_ROOM_SHARE, _LEAST_ROOM = 0.25, 2_000_000
+# Seconds between two readings of the tripwire, far from a limit and near to it (_CLOSE of it), and
+# the seconds after which a full check is made anyway near a limit, because a cgroup that drops
+# pages of files takes no more bytes while the program does. Chosen.
+_FAR_PAUSE, _NEAR_PAUSE, _CLOSE, _AT_LATEST = 0.1, 0.02, 0.6, 1.0
+# The least bytes up to the next bound, so that a program at a bound is not checked at each reading.
+_LEAST_GAP = 1_000_000
+# Bytes that are kept until a look needs them: where nothing is left, a list of the guard's own
+# could otherwise not be made. They are address space, not RAM: nothing is written to them. Chosen:
+# some arenas of Python's allocator.
+_RESERVE = 4_000_000
+_OUT_OF_MEMORY = "OutOfMemoryError"
+_CPU_OUT_OF_MEMORY = "can't allocate memory"
+_LONGEST_MESSAGE = 300
+
+
+def out_of_memory(error: BaseException | None) -> Failure | None:
+    """Return what an exception says if it says that memory ran out; else None.
+
+    It is a ``MemoryError``, the ``OutOfMemoryError`` of torch (for a GPU), or the error of torch's
+    allocator for the CPU.
+    """
+    if error is None:
+        return None
+    names = [cls.__name__ for cls in type(error).__mro__]
+    message = _message(error)
+    cpu = "RuntimeError" in names and _CPU_OUT_OF_MEMORY in message
+    if isinstance(error, MemoryError) or _OUT_OF_MEMORY in names or cpu:
+        cls = type(error)
+        name = cls.__name__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__name__}"
+        return Failure(name, message[:_LONGEST_MESSAGE])
+    return None
+
+
+def _message(error: BaseException) -> str:
+    # Not str(error): that may run code of the program.
+    told = error.args[0] if error.args else ""
+    return told if isinstance(told, str) else ""
+
+
+@dataclass(slots=True)
+class BlackBox:
+    """Checks the limits, and records a look at each threshold once."""
+
+    journal: Journal
+    meter: CostMeter
+    safety: Safety
+    where: Callable[[], int | None]
+    ceilings: Ceilings = field(default_factory=Ceilings)
+    look: Callable[[Mapping[Path, float], int], Estimate] = estimate
+    wire: Callable[[Callable[[], object]], Tripwire] = Tripwire
+    _tripwire: Tripwire | None = None
+    _passed: float = 0.0
+    _told: int = 0
+    _sizes: Mapping[Path, float] = field(default_factory=dict)
+    _reserve: bytearray | None = None
+
+    def prepare(self) -> None:
+        """Take what the checks need, before the first numbers of the run are read."""
+        self._reserve = bytearray(_RESERVE)
+        self._tripwire = self.wire(self.check)
+        self._tripwire.start()
+
+    def start(self) -> None:
+        """Begin to check."""
+        self._check()
+
+    def stop(self) -> None:
+        """Check no more."""
+        if self._tripwire is not None:
+            self._tripwire.stop()
+            self._tripwire = None
+        self._reserve = None
+
+    def check(self) -> None:
+        """Check now, or after the guard's own work if this thread is at it."""
+        self.safety.request(lambda: self.safety.run(self._check))
+
+    def at_boundary(self) -> None:
+        """Check at the end of a phase or generation, if no tripwire does."""
+        if self._tripwire is not None and not self._tripwire.is_set:
+            self._check()
+
+    def fail(self, error: BaseException | None) -> None:
+        """If an exception says that memory ran out, record it, and who holds the memory now."""
+        if error is not None:
+            self._reserve = None
+        failure = out_of_memory(error)
+        if failure is None:
+            return
+        self.safety.run(self.journal.fail, failure)
+        self.safety.run(self._look_after_failure)
+
+    def _look_after_failure(self) -> None:
+        watched = self.ceilings.read()
+        if watched:
+            self._record(watched[0], watched[0].ceiling.share)
+
+    def _check(self) -> None:
+        if self._tripwire is None:
+            return
+        watched = self.ceilings.read()
+        if not watched:
+            return
+        share = watched[0].ceiling.share
+        if share >= _REMEMBER and not self._passed:
+            self._passed = _REMEMBER
+            self._sizes = self._estimate(watched[0]).sizes if share < THRESHOLDS[0] else {}
+        due = max((t for t in THRESHOLDS if self._passed < t <= share), default=None)
+        if due is not None:
+            self._passed = due
+            self._record(watched[0], due)
+        elif share >= THRESHOLDS[0] and math.floor(100 * share) > self._told:
+            self._write(watched[0], Brink(watched[0].ceiling))
+        self._told = max(self._told, math.floor(100 * share))
+        self._arm(self.ceilings.read() or watched)
+
+    def _record(self, watched: FollowedLimit, threshold: float) -> None:
+        ceiling, stalled = watched.ceiling, self.ceilings.stalled()
+        try:
+            found = self._estimate(watched)
+        except Exception as error:
+            self._write(
+                watched, Brink(ceiling, threshold, skipped=reason_of(error), stalled=stalled)
+            )
+            return
+        brink = Brink(
+            ceiling, threshold, found.holders, found.bytes, bool(self._sizes),
+            own=self.ceilings.own_bytes(), stalled=stalled,
+        )  # fmt: skip
+        self._write(watched, brink)
+
+    def _estimate(self, watched: FollowedLimit) -> Estimate:
+        """Return who holds what; the look takes a share of what is left at most.
+
+        Raises:
+            MemoryError: there is too little room for it.
+        """
+        self._reserve = None
+        try:
+            spares = reason_to_spare_heap()
+            if spares is not None:
+                raise RuntimeError(spares)
+            left = watched.ceiling.left
+            if left < _LEAST_ROOM:
+                raise MemoryError(f"no look: only {format_bytes(left)} were left")
+            return self.look(self._sizes, min(MOST_STEPS, int(_ROOM_SHARE * left) // A_STEP))
+        finally:
+            if watched.ceiling.left > 4 * _RESERVE:
+                self._reserve = bytearray(_RESERVE)
+
+    def _write(self, watched: FollowedLimit, brink: Brink) -> None:
+        at = watched.ceiling
+        label = f"Memory at {100 * at.share:.0f} % of its limit"
+        spent = self.meter.spent
+        snapshot = Snapshot(
+            self.journal.next_serial,
+            label,
+            "mark",
+            generation=self.where(),
+            seconds=self.meter.elapsed,
+            cost=Cost(total=spent),
+            brink=replace(brink, own=self.ceilings.own_bytes()),
+        )
+        self.journal.add(snapshot, None)
+        self.journal.sync()
+
+    def _arm(self, watched: list[FollowedLimit]) -> None:
+        """Have the next check made where the next record, or the next threshold, would be due."""
+        if self._tripwire is None or not self._tripwire.is_set:
+            return
+        wires = []
+        gaps = []
+        for one in watched:
+            ceiling = one.ceiling
+            bound = self._next_bound() * ceiling.most
+            gap = max(int(bound - ceiling.used), _LEAST_GAP)
+            gaps.append(gap)
+            wires.append(one.wire(gap))
+        own = self.ceilings.resident()
+        if own is not None:  # see _AT_LATEST
+            page = own[2]
+            wires.append((own[0], own[1], page + min(gaps) // 4096, False))
+        share = watched[0].ceiling.share
+        near = share >= _CLOSE
+        self._tripwire.arm(wires, _NEAR_PAUSE if near else _FAR_PAUSE, _AT_LATEST if near else 0.0)
+
+    def _next_bound(self) -> float:
+        """Return the share at which the next record is due."""
+        later = [t for t in (_REMEMBER, *THRESHOLDS) if t > self._passed]
+        if self._passed < THRESHOLDS[0]:
+            return later[0]
+        per_cent = (self._told + 1) / 100
+        return min([per_cent, *later])
