@@ -41,7 +41,9 @@ class Clue:
         cached: name of the function whose ``lru_cache`` is the container.
         lines: the program's lines that made the objects, innermost first.
         per_round: entries that the container gains per generation, at least 1.
+        generations: generations of the run; 0 if unknown.
         graphs: True if what is kept keeps autograd graphs.
+        views: True if the entries are parts of larger arrays or tensors, which they keep alive.
         chain: True if objects keep one another by an attribute, without a container.
     """
 
@@ -55,7 +57,9 @@ class Clue:
     cached: str | None = None
     lines: tuple[ProgramLine, ...] = ()
     per_round: int = 1
+    generations: int = 0
     graphs: bool = False
+    views: bool = False
     chain: bool = False
 
     @property
@@ -88,7 +92,9 @@ def clue_of(finding: Finding, run: Run) -> Clue:
         cached=cache["function"] if cache else None,
         lines=tuple(_lines(finding)),
         per_round=_gained(finding, run),
+        generations=run.recorded_generations,
         graphs=finding.kind == "autograd" or _has_trait(finding, run, "graphs"),
+        views=_has_trait(finding, run, "views"),
         chain=_has_trait(finding, run, "chain"),
     )
 
@@ -109,10 +115,13 @@ def _names_in(held_by: str | None) -> Iterator[str]:
 
 
 def _expression(steps: list[str]) -> str | None:
-    """Return a path of attributes as source; None if an entry or a cell lies on it."""
-    if not steps:
+    """Return a path of attributes as source; None if it cannot be written in a loop.
+
+    It can if it begins at a local variable or in the script, and no entry or cell lies on it.
+    """
+    local = _LOCAL.match(steps[0]) if steps else None
+    if not steps or (local is None and steps[0] != "__main__"):
         return None
-    local = _LOCAL.match(steps[0])
     parts = [local["name"]] if local else []
     for label in steps[1:]:
         found = _NAME.match(label)

@@ -60,7 +60,18 @@ def copied(folder: Path) -> Iterator[Tree]:
             _copy(folder, root)
             yield Tree(folder, root, root)
             return
-        _run(top, "worktree", "add", "--detach", "--quiet", str(root), "HEAD")
+        # A hook of the user would run in the copy, and may do anything.
+        _run(
+            top,
+            "-c",
+            f"core.hooksPath={os.devnull}",
+            "worktree",
+            "add",
+            "--detach",
+            "--quiet",
+            str(root),
+            "HEAD",
+        )
         try:
             _bring_changes(top, root)
             place = root / folder.relative_to(top)
@@ -136,5 +147,5 @@ def _run(folder: Path, *words: str, given: bytes | None = None) -> bytes:
         raise UsageError("a patch is applied by git, and the PATH has none") from None
     if done.returncode:
         said = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["git gave up"]
-        raise UsageError(f"git {words[0]}: {said[0]}")
+        raise UsageError(f"git cannot do it: {said[0]}")
     return done.stdout

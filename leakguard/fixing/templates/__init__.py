@@ -14,6 +14,7 @@ from leakguard.fixing.source import Source
 from leakguard.fixing.templates.bound import bound
 from leakguard.fixing.templates.clear import clear
 from leakguard.fixing.templates.close import close
+from leakguard.fixing.templates.copied_part import copied_part
 from leakguard.fixing.templates.detach import detach
 from leakguard.fixing.templates.hoist import hoist
 from leakguard.fixing.templates.instance_cache import instance_cache
@@ -25,7 +26,7 @@ Template = Callable[[Clue, Source], Iterator[tuple[str, str]]]
 
 #: A template that names the cause comes before one that only limits its effect.
 TEMPLATES: tuple[Template, ...] = (
-    instance_cache, detach, unregister, close, unlink, weak, hoist, clear, bound,
+    instance_cache, detach, copied_part, unregister, close, unlink, weak, hoist, clear, bound,
 )  # fmt: skip
 
 

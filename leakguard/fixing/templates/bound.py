@@ -9,9 +9,11 @@ import libcst as cst
 from leakguard.fixing.clue import Clue
 from leakguard.fixing.source import Addition, Source, last_name
 
-_GENERATIONS = (
-    2  # kept entries, in generations of growth: the loop may read those of the one before
-)
+# How many generations of growth are kept: the loop may read entries of the one before.
+_GENERATIONS = 2
+# A program may read a window of older entries. A quarter of the run leaves most of it to see that
+# memory stays flat once the window is full.
+_PART = 4
 _AT_THE_END = ("append", "extend", "+=")
 _CLOSABLE = ("Connection", "socket", "TextIOWrapper", "BufferedReader", "BufferedWriter", "FileIO",
              "SummaryWriter", "FileHandler")  # fmt: skip
@@ -24,13 +26,21 @@ def bound(clue: Clue, source: Source) -> Iterator[tuple[str, str]]:
         return
     if clue.name is None or clue.chain:
         return
-    kept = clue.per_round * _GENERATIONS
-    for added in source.additions(clue.name):
-        dropping = _dropping(added, clue, source, kept)
-        if dropping is not None:
-            after = source.replaced({added.statement: [added.statement, *source.parsed(dropping)]})
-            yield f"keep the newest {kept:,} entries of {source.code(added.owner)}", after
-    yield from _bounded_deque(clue, source, kept)
+    for kept in _sizes(clue):
+        for added in source.additions(clue.name):
+            dropping = _dropping(added, clue, source, kept)
+            if dropping is not None:
+                new = [added.statement, *source.parsed(dropping)]
+                title = f"keep the newest {kept:,} entries of {source.code(added.owner)}"
+                yield title, source.replaced({added.statement: new})
+        yield from _bounded_deque(clue, source, kept)
+
+
+def _sizes(clue: Clue) -> tuple[int, ...]:
+    """Return how many entries to keep: few, and then as many as a part of a long run added."""
+    few = clue.per_round * _GENERATIONS
+    many = clue.per_round * clue.generations // _PART
+    return (few, many) if many > few * _GENERATIONS else (few,)
 
 
 def _dropping(added: Addition, clue: Clue, source: Source, kept: int) -> str | None:

@@ -56,10 +56,11 @@ def main() -> int:
     parser.add_argument("--only", default="", metavar="NAME", help="programs with this in it")
     parser.add_argument("--said", type=Path, metavar="FOLDER", help="keep what was printed here")
     options = parser.parse_args()
+    judged = version()  # now: the checkout may change while the programs run
     programs = [each for each in manifest() if options.only in each[0]]
     with ThreadPoolExecutor(options.jobs) as pool:
         rows = list(pool.map(partial(played, said=options.said), programs))
-    text = page(rows)
+    text = page(rows, judged)
     print(text)
     if options.out:
         options.out.mkdir(parents=True, exist_ok=True)
@@ -118,12 +119,12 @@ def row_of(name: str, said: str) -> Row:
                tried)  # fmt: skip
 
 
-def page(rows: Sequence[Row]) -> str:
+def page(rows: Sequence[Row], judged: str) -> str:
     """Return the sums and a row for each program, in Markdown."""
     counts = Counter(row.outcome for row in rows)
     sums = ", ".join(f"{count} {outcome}" for outcome, count in counts.most_common())
     lines = [
-        f"`leakguard fix` at {version()}, once on each of {len(rows)} leaking programs: {sums}.",
+        f"`leakguard fix` at {judged}, once on each of {len(rows)} leaking programs: {sums}.",
         "",
         "The change is that of the best outcome. *broke* is also said of a change that makes the",
         "program print something else, as it must if the program prints the length of what leaks.",

@@ -20,8 +20,8 @@ from leakguard import LeakGuard
 best = []
 
 def evaluate(generation):
-    best.append([float(step) for step in range(40_000)])  # all of them
-    print(generation, best[-1][-1])
+    best.append([float(generation)] * 100_000)  # all of them
+    print(generation, "after", best[-2:][0][0])
 
 with LeakGuard(out="run.jsonl", report=None) as guard:
     for generation in guard.generations(range(9)):
@@ -59,7 +59,7 @@ def test_program_with_a_guard_is_fixed_and_stays_as_it_is(tmp_path, monkeypatch,
     assert out.startswith("--- a/train.py\n+++ b/train.py\n")
     added = [line for line in out.splitlines() if line.startswith("+") and "+++" not in line]
     assert added == ["+    del best[:-2]"]
-    assert "BROKE THE PROGRAM: clear best" in err  # best[-1] is read in the same round
+    assert "BROKE THE PROGRAM: clear best" in err  # the entry of the round before is read
     assert "FIXED: keep the newest 2 entries of best" in err
     assert (tmp_path / "train.py").read_text() == OWN_GUARD
     assert (tmp_path / run).read_bytes() == before

@@ -14,6 +14,7 @@ from leakguard.fixing.templates import edits
 from leakguard.fixing.templates.bound import bound
 from leakguard.fixing.templates.clear import clear
 from leakguard.fixing.templates.close import close
+from leakguard.fixing.templates.copied_part import copied_part
 from leakguard.fixing.templates.detach import detach
 from leakguard.fixing.templates.hoist import hoist
 from leakguard.fixing.templates.instance_cache import instance_cache
@@ -198,6 +199,30 @@ def test_chain_keeps_one_link():
     assert changed(unlink, clue, text) == (
         text + "        if parent is not None:\n            parent.parent = None\n"
     )
+
+
+def test_chain_is_cut_where_several_names_are_assigned_at_once():
+    clue = Clue("instances", "m.Span", ("parent",), chain=True)
+    text = "def f(self, name, parent):\n    self.name, self.parent = name, parent\n"
+    assert changed(unlink, clue, text) == (
+        text + "    if parent is not None:\n        parent.parent = None\n"
+    )
+
+
+def test_part_of_an_array_is_copied():
+    clue = Clue("arrays", "numpy.ndarray", ("closes",), "list")
+    assert changed(copied_part, clue, "closes.append(bars[-1])  # last\n") == (
+        "closes.append(bars[-1].copy())  # last\n"
+    )
+    tensors = Clue("tensors", "torch.Tensor", ("rows",), "list", views=True)
+    assert changed(copied_part, tensors, "rows[k] = row\n") == "rows[k] = row.clone()\n"
+    assert list(copied_part(clue, Source("t.py", "closes.append(bars)\n"))) == []
+
+
+def test_long_run_also_gets_a_wider_bound():
+    clue = Clue("instances", "m.R", ("best",), "list", per_round=1, generations=80)
+    titles = [title for title, _ in bound(clue, Source("t.py", "best.append(x)\n"))]
+    assert titles == [f"keep the newest {n} entries of best" for n in (2, 20)]
 
 
 def test_dict_of_instances_holds_them_weakly():

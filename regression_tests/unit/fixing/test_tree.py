@@ -91,6 +91,6 @@ def test_patch_is_applied_in_the_copy_alone(repository, tmp_path):
     with copied(repository) as tree:
         patched(tree.root, patch)
         assert (tree.root / "train.py").read_text() == "a = 3\n"
-        with pytest.raises(UsageError, match="git apply"):
+        with pytest.raises(UsageError, match="git cannot do it: error: patch failed"):
             patched(tree.root, patch)
     assert (repository / "train.py").read_text() == "a = 2\n"
