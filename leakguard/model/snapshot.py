@@ -129,9 +129,9 @@ class Cost:
             generations before it.
         total: seconds of the guard's work since the run began; None in older files.
         why: what made the guard look here: ``spread``, ``rise``, ``early``, ``within budget``,
-            ``no limit``, ``last generation``, ``baseline``, ``end`` or ``asked``; ``nothing gained``
-            if the look was left out because it would find nothing new; None if only the cheap
-            numbers were read.
+            ``no limit``, ``last generation``, ``baseline``, ``end`` or ``asked``. It is ``nothing
+            gained`` if the look was left out because it would find nothing new, and None if only
+            the cheap numbers were read.
         cut: True for a traced generation whose trace was stopped early because of its cost.
     """
 
