@@ -1,7 +1,8 @@
 """Merges a defect that follows from another defect into its cause, to report both as one leak.
 
 A kept pool keeps its threads, and the interpreter keeps a record and a finalizer of each thread. A
-kept tensor keeps the nodes of its graph. A fix of the first defect fixes all of them.
+kept tensor keeps the nodes of its graph. Weak references come with their referents. A fix of the
+first defect fixes all of them.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ def _cause(defect: Defect, defects: Sequence[Defect]) -> Defect | None:
     others = (d for d in defects if d is not defect and d.phase == defect.phase)
     if defect.lead.type == GRAPH_NODE and defect.container is None:
         return next((d for d in others if _keeps_graphs(d)), None)
+    if defect.container is not None and defect.container.is_weak:
+        return next((d for d in others if _is_strong(d) and _comes_with(defect, d)), None)
     if not _is_account(defect):
         return None
     return next((d for d in others if _is_owner(d) and _comes_with(defect, d)), None)
@@ -42,6 +45,11 @@ def _cause(defect: Defect, defects: Sequence[Defect]) -> Defect | None:
 
 def _keeps_graphs(defect: Defect) -> bool:
     return defect.container is not None and defect.container.keeps_graphs
+
+
+def _is_strong(defect: Defect) -> bool:
+    """True for a defect with a container that holds its entries by strong references."""
+    return defect.container is not None and not defect.container.is_weak
 
 
 def _is_account(defect: Defect) -> bool:

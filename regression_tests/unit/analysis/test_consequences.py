@@ -97,6 +97,20 @@ def test_nodes_that_nothing_holds_are_told_with_the_tensors_that_keep_their_grap
     assert joined([nodes, losses]) == [nodes, losses]
 
 
+WEAK = "weakref.ReferenceType"
+
+
+def test_weak_references_that_come_with_what_is_kept_are_told_with_it():
+    both = [kept(WEAK, 2, "lib.cache[*]"), kept("app.Figure", 1, "app.figures[*]")]
+    (told,) = joined(both)
+    assert (told.lead.type, told.held_by) == ("app.Figure", "app.figures[*]")
+
+
+def test_weak_references_of_another_number_are_a_leak_of_their_own():
+    both = [kept(WEAK, 2.5, "lib.cache[*]"), kept("app.Figure", 1, "app.figures[*]")]
+    assert joined(both) == both
+
+
 def test_cache_that_each_leaked_connection_fills_is_told_with_the_connections():
     report = diagnose(run("sqlite3.Connection"))
     (finding,) = report.findings
