@@ -17,6 +17,7 @@ from leakguard.analysis.tolerance import (
     MAJORITY,
     NEARLY_ALL,
     NOTABLE_ENTRIES,
+    OWN_SHARE,
     SAME_COUNT,
     SAME_RATE,
     same,
@@ -42,7 +43,17 @@ def holding(group: list[Growth], containers: list[Growth]) -> list[Growth]:
         # classes grow. If only builtin types grow, they may be the registry's own entries.
         and not (container.is_weak and (strong or _is_standard(container.name)))
     ]
-    return [c for c in own if not c.fills]
+    return [c for c in own if not c.fills and not _is_bystander(c, group)]
+
+
+def _is_bystander(container: Growth, group: list[Growth]) -> bool:
+    """Return whether a container gains a trifle of the objects of its type, and of their bytes."""
+    grown = next((g for g in group if g.name == container.type), None)
+    if grown is None or container.keeps_graphs or not container.proven:
+        return False
+    known = known_bytes(group)
+    is_light = not known or (container.bytes_rate or 0.0) < OWN_SHARE * known
+    return is_light and (container.rate or 0.0) < OWN_SHARE * (grown.rate or 0.0)
 
 
 def _is_standard(path: str) -> bool:

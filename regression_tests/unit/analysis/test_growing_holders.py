@@ -251,3 +251,13 @@ def test_large_container_that_gains_nothing_is_not_the_holder():
 
     (finding,) = diagnose(replace(told, snapshots=tuple(map(looked, told.snapshots)))).findings
     assert finding.held_by == "app.registry"
+
+
+@pytest.mark.parametrize(("each", "held_by"), [(1, None), (400, "app.results[*]")])
+def test_container_that_gains_a_trifle_of_its_type_is_no_holder(each, held_by):
+    told = run(
+        lambda n: entries("app.results[*]", n, each, 32, element="float"),
+        lambda n: {"float": 1_000 + 2_000 * n},
+        heap=64_000,
+    )
+    assert [finding.held_by for finding in diagnose(told).findings][:1] == [held_by]

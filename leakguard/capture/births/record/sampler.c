@@ -15,7 +15,7 @@
    medium and large blocks. Chosen: small ones stay unseen longest, since few of their bytes are sampled. */
 static const struct {
     double any_run, a_second;
-} budgets[] = {{10000, 750}, {2500, 250}, {2500, 250}};
+} budgets[] = {{15000, 1500}, {2500, 250}, {2500, 250}};
 /* CPU seconds of which a rate is told: fewer have too few samples. */
 #define SHORTEST_LOOK_BACK 0.02
 /* Samples between two looks at the clock, and how often at most the interval is doubled at one: blocks
