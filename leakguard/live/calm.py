@@ -32,7 +32,7 @@ _OTHERS = {
 
 
 @dataclass(frozen=True, slots=True)
-class _State:
+class _AtCensus:
     """The process at a census: its objects, its bytes in use, and its other numbers."""
 
     population: bytes
@@ -50,8 +50,8 @@ class Calm:
 
     count: Callable[[], bytes | None] = heap.population
     gains: Callable[[bytes, bytes], tuple[int, int]] = heap.gains
-    _census: _State | None = None
-    _now: _State | None = None
+    _census: _AtCensus | None = None
+    _now: _AtCensus | None = None
     _unsettled: bool = False
 
     @property
@@ -68,7 +68,7 @@ class Calm:
         population, in_use = self.count(), _in_use(metrics)
         if population is None or in_use is None:
             return False
-        now = self._now = _State(population, in_use - own, _others(metrics), index)
+        now = self._now = _AtCensus(population, in_use - own, _others(metrics), index)
         return before is not None and self._is_same(before, now)
 
     def census_taken(self) -> None:
@@ -88,7 +88,7 @@ class Calm:
         if self._census is not None and in_use is not None:
             self._census = replace(self._census, in_use=in_use - own)
 
-    def _is_same(self, before: _State, now: _State) -> bool:
+    def _is_same(self, before: _AtCensus, now: _AtCensus) -> bool:
         allowed = _BYTES + _BYTES_PER_GENERATION * (now.index - before.index)
         if now.in_use > before.in_use + allowed or _any_gained(before.others, now.others):
             return False

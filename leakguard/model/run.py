@@ -73,7 +73,7 @@ class Run:
     finished: bool = False
     left_out: int = 0
     failure: Failure | None = None
-    is_over: bool | None = None
+    is_over: bool | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
         """Give only the number of snapshots and generations; the whole value may be megabytes."""
