@@ -66,13 +66,13 @@ class Ceilings:
         found = [*self._of_groups(), *self._of_process(pages), *self._of_machine(pages)]
         return sorted(found, key=lambda watched: -watched.ceiling.share)
 
-    def resident(self) -> Wire | None:
-        """Return the wire of this process's own RAM as it is now."""
+    def resident(self, more: int = 0) -> Wire | None:
+        """Return the wire that is passed when this process has ``more`` bytes in RAM than now."""
         try:
             pages = int((self.process / "statm").read_bytes().split()[_RESIDENT])
         except (OSError, ValueError, IndexError):
             return None
-        return str(self.process / "statm"), _RESIDENT, pages, False
+        return str(self.process / "statm"), _RESIDENT, pages + more // _PAGE, False
 
     def own_bytes(self) -> int | None:
         """Return the bytes of this process in RAM; None if unknown."""

@@ -73,9 +73,7 @@ class Observation:
     @property
     def in_use(self) -> int | None:
         """The bytes in use in the C allocator and in Python's; None if either number is unknown."""
-        parts = [self.metrics.get(name) for name in ("heap_in_use", "python_in_use")]
-        known = [int(part) for part in parts if part is not None]
-        return sum(known) if len(known) == len(parts) else None
+        return bytes_in_use(self.metrics)
 
 
 @dataclass(slots=True)
@@ -241,6 +239,13 @@ class Recorder:
         self._check_heap_is_walked()
         with self.peaks.paused():
             return heap.census(self.watchlist.classes, self.large_object, self.longest_look())
+
+
+def bytes_in_use(metrics: Mapping[str, int | float]) -> int | None:
+    """Return the bytes in use in both allocators; None if either number is unknown."""
+    parts = [metrics.get(name) for name in ("heap_in_use", "python_in_use")]
+    known = [int(part) for part in parts if part is not None]
+    return sum(known) if len(known) == len(parts) else None
 
 
 def _gauge_value(value: object) -> float:

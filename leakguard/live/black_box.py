@@ -210,10 +210,9 @@ class BlackBox:
             gap = max(int(bound - ceiling.used), _LEAST_GAP)
             gaps.append(gap)
             wires.append(one.wire(gap))
-        own = self.ceilings.resident()
+        own = self.ceilings.resident(min(gaps))
         if own is not None:  # see _AT_LATEST
-            page = own[2]
-            wires.append((own[0], own[1], page + min(gaps) // 4096, False))
+            wires.append(own)
         share = watched[0].ceiling.share
         near = share >= _CLOSE
         self._tripwire.arm(wires, _NEAR_PAUSE if near else _FAR_PAUSE, _AT_LATEST if near else 0.0)

@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from leakguard.capture import heap
+from leakguard.capture.recorder import bytes_in_use
+from leakguard.live.heights import ARENA
 from leakguard.live.suspicion import GAINED_INSTANCES
 
 _Metrics = Mapping[str, "int | float"]
@@ -21,9 +23,9 @@ _Metrics = Mapping[str, "int | float"]
 # first eight. Chosen, the bytes: the least gain of a container that is reported
 # (analysis.tolerance).
 _OBJECTS, _BYTES, _BYTES_PER_GENERATION = 64, 4_096, 1_024
-# The same for the other numbers. Anonymous RSS changes by arenas of 1 MiB.
+# The same for the other numbers. Anonymous RSS changes by whole arenas.
 _OTHERS = {
-    "rss_anonymous": 1_048_576,
+    "rss_anonymous": ARENA,
     "gpu_allocated": 0,
     "threads": 0,
     "open_files": 0,
@@ -36,7 +38,7 @@ class _AtCensus:
     """The process at a census: its objects, its bytes in use, and its other numbers."""
 
     population: bytes
-    in_use: float
+    in_use: int
     others: tuple[float, ...]
     index: int
 
@@ -46,13 +48,15 @@ class Calm:
     """Compares the process with what it was at the last census.
 
     ``count`` counts the tracked objects by class, and ``gains`` compares two such counts.
+    ``unsettled`` is true if ``settle`` is due: the latest census has been taken, and is written by
+    now.
     """
 
     count: Callable[[], bytes | None] = heap.population
     gains: Callable[[bytes, bytes], tuple[int, int]] = heap.gains
     _census: _AtCensus | None = None
     _now: _AtCensus | None = None
-    _unsettled: bool = False
+    unsettled: bool = False
 
     @property
     def held_bytes(self) -> int:
@@ -65,7 +69,7 @@ class Calm:
         ``own`` is the memory in bytes that the guard holds for itself, which is no gain.
         """
         before, self._now = self._census, None
-        population, in_use = self.count(), _in_use(metrics)
+        population, in_use = self.count(), bytes_in_use(metrics)
         if population is None or in_use is None:
             return False
         now = self._now = _AtCensus(population, in_use - own, _others(metrics), index)
@@ -74,17 +78,12 @@ class Calm:
     def census_taken(self) -> None:
         """Note that a census was taken at the latest moment; later ones are compared with it."""
         self._census, self._now = self._now, None
-        self._unsettled = self._census is not None
-
-    @property
-    def unsettled(self) -> bool:
-        """Whether ``settle`` is due: the latest census has been taken, and is written by now."""
-        return self._unsettled
+        self.unsettled = self._census is not None
 
     def settle(self, metrics: _Metrics, own: int) -> None:
         """Take the numbers after the census was written: what is kept of it is no later gain."""
-        self._unsettled = False
-        in_use = _in_use(metrics)
+        self.unsettled = False
+        in_use = bytes_in_use(metrics)
         if self._census is not None and in_use is not None:
             self._census = replace(self._census, in_use=in_use - own)
 
@@ -94,11 +93,6 @@ class Calm:
             return False
         instances, others = self.gains(before.population, now.population)
         return instances < GAINED_INSTANCES and others <= _OBJECTS
-
-
-def _in_use(metrics: _Metrics) -> float | None:
-    parts = [metrics.get(name) for name in ("heap_in_use", "python_in_use")]
-    return None if None in parts else sum(part for part in parts if part is not None)
 
 
 def _others(metrics: _Metrics) -> tuple[float, ...]:

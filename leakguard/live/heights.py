@@ -21,9 +21,9 @@ def _in_use(metrics: _Metrics) -> float | None:
 # The least increase of memory in use above its maximum, in bytes. Chosen: caches of the interpreter
 # and the guard's own notes change by less.
 _BYTES = 65_536
-# The least increase of anonymous RSS above its maximum, in bytes: one arena. Anonymous RSS changes
-# by whole arenas of Python's allocator. An arena has 1 MiB in CPython 3.10 and later.
-_ARENA = 1_048_576
+#: The least increase of anonymous RSS above its maximum, in bytes: one arena. Anonymous RSS changes
+#: by whole arenas of Python's allocator. An arena has 1 MiB in CPython 3.10 and later.
+ARENA = 1_048_576
 # The least increase in the number of blocks of Python's allocator: ``_BYTES`` in blocks of 128
 # bytes, which is 512 blocks. Chosen.
 _BLOCKS = _BYTES // 128
@@ -31,7 +31,7 @@ _BLOCKS = _BYTES // 128
 # counts.
 _NUMBERS: tuple[tuple[str, Callable[[_Metrics], float | None], float], ...] = (
     ("memory in use", _in_use, _BYTES),
-    ("rss_anonymous", lambda m: m.get("rss_anonymous"), _ARENA),
+    ("rss_anonymous", lambda m: m.get("rss_anonymous"), ARENA),
     ("python_blocks", lambda m: m.get("python_blocks"), _BLOCKS),
     ("gpu_allocated", lambda m: m.get("gpu_allocated"), _BYTES),
     ("threads", lambda m: m.get("threads"), 1),

@@ -112,13 +112,7 @@ class Looker:
 
         ``targets`` are addresses of objects whose holders are wanted.
         """
-        if why is not None and not targets and self._is_calm(reading, index):
-            self.schedule.passed_over(index)
-            why = NOTHING_GAINED
-        counts = why is not None and why != NOTHING_GAINED
-        look = self.census(reading, why=why) if counts else replace(self.glance(reading), why=why)
-        if look.depth and self.calm is not None:
-            self.calm.census_taken()
+        look = self._look_if_due(reading, index, why, wanted=bool(targets))
         grew = self.grows
         self._note_growth(look.seen)
         asks = bool(targets)
@@ -133,15 +127,28 @@ class Looker:
             self.schedule.looked(index, look.depth)
         return self._with_collection(look)
 
+    def _look_if_due(
+        self, reading: PackedMeasurement, index: int, why: str | None, *, wanted: bool
+    ) -> Look:
+        """Take a census if there is a reason, and it is ``wanted`` or may find something new."""
+        if why is None:
+            return self.glance(reading)
+        if not wanted and self._is_calm(reading, index):
+            self.schedule.passed_over(index)
+            return replace(self.glance(reading), why=NOTHING_GAINED)
+        look = self.census(reading, why=why)
+        if look.seen.census is not None and self.calm is not None:
+            self.calm.census_taken()
+        return look
+
     def _is_calm(self, reading: PackedMeasurement, index: int) -> bool:
         """Return whether a census would find nothing new, so that none is taken.
 
         Where something grew or stayed at the last look, or the user watches counts, one is taken.
         """
         calm, journal = self.calm, self.journal
-        if calm is None or journal is None or self.recorder.watchlist.classes:
-            return False
-        if self._is_rising or self.owing:
+        may_count = self.recorder.may_look and not self.recorder.watchlist.classes
+        if calm is None or journal is None or not may_count or self._is_rising or self.owing:
             return False
         with self.schedule.charged(Depth.NUMBERS):
             lasts = calm.lasts(reading.unpack().metrics, self._own(calm, journal), index)

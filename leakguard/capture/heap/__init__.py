@@ -41,9 +41,11 @@ __all__ = [
     "PathMemory",
     "census",
     "collect",
+    "gains",
     "holdings",
     "inspect",
     "origins",
+    "population",
     "prove",
     "remember",
 ]

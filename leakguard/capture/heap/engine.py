@@ -25,6 +25,7 @@ tally: Callable[[Frameworks, int], Tally] = walk.tally
 instances: Callable[[Frameworks, Callable[[type], bool]], list[Any]] = walk.instances
 Graph: Any = graph.Graph
 address_of: Callable[[weakref.ref[Any]], int] = walk.address_of
+
 _LIBRARIES = (".so", ".pyd")
 
 

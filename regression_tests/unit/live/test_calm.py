@@ -2,6 +2,10 @@
 
 import pytest
 
+from leakguard import LeakGuard
+from leakguard.capture import heap
+from leakguard.capture.probe import Unavailable
+from leakguard.live import assembly
 from leakguard.live.calm import Calm
 
 NUMBERS = {
@@ -83,3 +87,30 @@ def test_what_is_unknown_is_not_calm(calm, counted):
 
     counted.here = False
     assert not calm.lasts(NUMBERS, 0, 2)
+
+
+def reasons(rounds=8):
+    """Return why each generation of a loop that keeps nothing had its look."""
+    guard = LeakGuard(report=None)
+    with guard:
+        for _ in guard.generations(rounds):
+            pass
+    return {s.cost.why for s in guard.run.generation_ends()}
+
+
+def test_look_is_left_out_only_where_a_census_was_taken(monkeypatch):
+    assert "nothing gained" in reasons()
+
+    def refused(*_):
+        raise Unavailable("not here")
+
+    monkeypatch.setattr(heap, "census", refused)
+    assert "nothing gained" not in reasons()
+
+
+def test_nothing_is_counted_where_the_heap_is_spared(monkeypatch):
+    counted = []
+    monkeypatch.setattr(Calm, "lasts", lambda *_: counted.append(1))
+    monkeypatch.setattr(assembly, "reason_to_spare_heap", lambda: "a reason")
+    reasons()
+    assert not counted
