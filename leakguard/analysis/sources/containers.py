@@ -97,7 +97,7 @@ def _growing(case: Case, seen: History) -> Growth | None:
 def _by_births(case: Case, seen: History) -> Growth | None:
     """Return the growth of a container in which each round left about as much, from births.
 
-    One look suffices. None if births do not show this.
+    One look suffices; two looks measure its rate. None if births do not show this.
     """
     holder = seen[-1][1]
     birth = case.births.of_holder(holder.path)
@@ -111,7 +111,7 @@ def _by_births(case: Case, seen: History) -> Growth | None:
     retained = float(holder.retained_bytes or born)
     share = min(born / retained, 1.0)  # the share of the retained bytes that the loop made
     share = 1.0 if share >= NEARLY_ALL else share
-    known = container.since is not None
+    known = container.since is not None or (len(seen) > 1 and (container.rate or 0.0) > 0)
     return replace(
         container,
         rate=container.rate if known else share * holder.entries / trail.lasted,

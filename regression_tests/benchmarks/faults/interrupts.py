@@ -8,8 +8,9 @@ import re
 import signal
 import sys
 import time
+import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 
@@ -21,11 +22,15 @@ _LONGEST = 0.008  # seconds until the next interrupt; a round with a look takes 
 
 @dataclass(slots=True)
 class Told:
-    """How many interrupts were sent, reached the program, and left something open for good."""
+    """How many interrupts were sent, reached the program, and left something open for good.
+
+    ``lost`` has where each of the others came in: one stack of the program each.
+    """
 
     sent: int = 0
     received: int = 0
     left_open: int = 0
+    lost: list[str] = field(default_factory=list)
 
 
 class Bell:
@@ -36,6 +41,7 @@ class Bell:
         self._chance = chance
         self._error = error
         self._before = signal.signal(signal.SIGALRM, self._ring)
+        self.came_in = ""
 
     def wind(self) -> None:
         """Ring once, some time from now."""
@@ -46,8 +52,9 @@ class Bell:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, self._before)
 
-    def _ring(self, *_: object) -> None:
+    def _ring(self, _: int, frame: FrameType | None) -> None:
         self._told.sent += 1
+        self.came_in = "".join(traceback.format_stack(frame, limit=8))
         raise self._error
 
 
@@ -74,6 +81,7 @@ def _round(guard: LeakGuard, bell: Bell, told: Told, error: type[BaseException])
         while told.sent == sent:
             play_round(guard)
             time.sleep(0.0005)
+        told.lost.append(bell.came_in)
     except error:
         told.received += 1
     play_round(guard)  # what an interrupt left open is closed by the round that comes next

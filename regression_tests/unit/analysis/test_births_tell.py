@@ -58,6 +58,22 @@ def test_holder_that_one_look_saw_is_a_leak_where_each_round_left_as_much():
     assert finding.bytes_per_generation == MB
 
 
+def test_rate_of_a_holder_that_two_looks_saw_is_what_it_gained_between_them():
+    kept = holder("app.kept[*]", birthplace(7, [MB] * ROUNDS))
+
+    def seen(snapshot):
+        if snapshot.moment != "generation" or snapshot.generation not in (4, ROUNDS):
+            return snapshot
+        entries = snapshot.generation + 2  # two entries were there before the loop
+        at = replace(kept, entries=entries, retained_bytes=entries * MB)
+        return replace(snapshot, holders=(at,))
+
+    told = run(kept)
+    (finding,) = diagnose(replace(told, snapshots=tuple(map(seen, told.snapshots)))).findings
+    assert finding.count_per_generation == 1
+    assert finding.bytes_per_generation == MB
+
+
 def test_window_that_moves_with_the_loop_is_no_growing_holder():
     report = diagnose(run(holder("app.recent[*]", birthplace(7, [0] * 12 + [MB] * 4)), gains=0))
 

@@ -38,7 +38,7 @@ EACH = pytest.param(1, marks=pytest.mark.heavy, id="each")
 def test_interrupts_at_random_moments_reach_the_program_and_leave_nothing_open(tmp_path):
     """Dozens of them; ``python -m regression_tests.benchmarks.faults`` makes a thousand."""
     told = interrupted(tmp_path / "run.jsonl", times=40)
-    assert told.sent == told.received == 40
+    assert told.sent == told.received == 40, "".join(told.lost)
     assert told.left_open == 0
     assert leakguard.load(tmp_path / "run.jsonl").finished
 
