@@ -13,6 +13,7 @@ from leakguard.live.diagnosing import Alarm
 from leakguard.live.look import Looker
 from leakguard.live.round import Caller, Opened, Recurrence, Round
 from leakguard.live.safety import Safety
+from leakguard.live.schedule import Depth
 from leakguard.live.scribe import SnapshotDraft, TakenLooks
 from leakguard.live.traced_generation import TracedGeneration
 from leakguard.live.visit import peak_of
@@ -245,20 +246,21 @@ class WatchedLoop:
             self.safety.run(self._look_after_loop)
 
     def _look_after_loop(self) -> None:
-        if not self.looks.seen and (self._was_long() or self.looker.affords_holders):
+        if not self.looks.seen and (self._may_be_last() or self.looker.affords_holders):
             self.last_look(LOOP_ENDED)
             self._seen_at = self.looker.schedule.program_seconds
 
-    def _was_long(self) -> bool:
+    def _may_be_last(self) -> bool:
         """Return whether this may be the last loop, so that no other look follows.
 
         The first such look replaces the look at the end of the run. A later one is taken only after
-        the program has run half as long again, so there are few.
+        the program has run half as long again, and within what a person would wait for: a program
+        may have thousands of short loops.
         """
         schedule, before = self.looker.schedule, self._seen_at
         if before is None:
             return True
-        return schedule.program_seconds >= _LONGER * before
+        return schedule.program_seconds > _LONGER * before and schedule.owes(Depth.HOLDERS)
 
     def last_look(self, what: str) -> None:
         """Look at the end of a run that ends without notice, as at a generation's end."""

@@ -260,6 +260,10 @@ class Schedule:
         allowed = self._allowed(price) - ahead * self._prices.of(Depth.CENSUS)
         return self._paid + price * times <= allowed
 
+    def owes(self, depth: Depth) -> bool:
+        """Return whether a person would wait for one more look, after those that were taken."""
+        return self._paid + self._prices.of(depth) <= self._owed
+
     def deep_look_due(self, index: int) -> bool:
         """Return whether generation ``index`` is due for a deeper look, if something grows.
 
@@ -308,10 +312,9 @@ class Schedule:
         """
         if self._share is None:
             return LONGEST
-        owed = max(OWED_SECONDS, OWED_SHARE * self._time)
         left = max(self._allowed_early(), self._allowed(0.0)) - self._paid
         usual = TIMES_USUAL * self._prices.of(Depth.HOLDERS)
-        return min(max(owed, left, usual), LONGEST)
+        return min(max(self._owed, left, usual), LONGEST)
 
     @contextmanager
     def charged(self, depth: Depth, *, in_loop: bool = True) -> Iterator[None]:
@@ -333,6 +336,11 @@ class Schedule:
     @property
     def _paid(self) -> float:
         return self._on_looks
+
+    @property
+    def _owed(self) -> float:
+        """The seconds that a person would wait for, in a run of this length."""
+        return max(OWED_SECONDS, OWED_SHARE * self._time)
 
     @property
     def _is_early(self) -> bool:

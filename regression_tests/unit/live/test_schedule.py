@@ -84,6 +84,20 @@ class Story:
         self.spent = meter.spent
 
 
+def test_a_person_waits_for_two_seconds_of_looks_or_a_twentieth_of_the_run():
+    clock = FakeClock()
+    meter = CostMeter(clock)
+    schedule = Schedule(0.01, meter, Prices("compiled", 65_000))
+    taken = 0
+    while schedule.owes(Depth.HOLDERS):
+        with schedule.charged(Depth.HOLDERS):
+            meter.charged(clock.advance, 0.4)
+        taken += 1
+    assert taken == 5
+    clock.advance(1000.0)
+    assert schedule.owes(Depth.HOLDERS)
+
+
 def widest_gap(looks: list[int]) -> int:
     return max(b - a for a, b in itertools.pairwise(looks))
 
