@@ -9,9 +9,9 @@ correct. The reading at every phase boundary contains the mark.
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 from collections.abc import Iterator
+from io import FileIO
 from weakref import WeakSet
 
 from leakguard.alarm import pass_on
@@ -82,11 +82,8 @@ class PeakMeter:
         if self.unavailable is not None:
             return
         try:
-            descriptor = os.open("/proc/self/clear_refs", os.O_WRONLY | os.O_CLOEXEC)
-            try:
-                os.write(descriptor, b"5")
-            finally:
-                os.close(descriptor)
+            with FileIO("/proc/self/clear_refs", "w") as file:
+                file.write(b"5")
         except OSError as error:
             pass_on(error)
             self.unavailable = f"the high-water mark cannot be reset: {error.strerror}"

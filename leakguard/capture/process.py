@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from collections.abc import Iterator
+from io import FileIO
 from pathlib import Path, PurePosixPath
 
 from leakguard.capture.probe import Reading, Unavailable
@@ -28,11 +28,9 @@ def process_memory(pid: int | str = "self") -> Reading:
     """
     if not sys.platform.startswith("linux"):
         return _with_psutil(pid)
-    descriptor = os.open(f"/proc/{pid}/status", os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        text = os.read(descriptor, 8192)
-    finally:
-        os.close(descriptor)
+    # A file object, not a descriptor: an interrupt that comes as it is opened closes it, too.
+    with FileIO(f"/proc/{pid}/status") as file:
+        text = file.read(8192)
     found = _STATUS.search(text)
     if found is None:
         raise Unavailable(f"/proc/{pid}/status does not have the expected fields")

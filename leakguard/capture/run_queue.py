@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import time
+from io import FileIO
 
 from leakguard.alarm import pass_on
 
@@ -21,17 +21,11 @@ def queued_seconds() -> float:
     is opened anew each time, because a forked process has its own file.
     """
     try:
-        descriptor = os.open(_STATISTICS, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError as error:  # not Linux, or a kernel or a sandbox without it
+        with FileIO(_STATISTICS) as file:
+            return int(file.read(64).split()[1]) / _NANOSECONDS
+    except (OSError, ValueError, IndexError) as error:  # a system or a sandbox without it
         pass_on(error)
         return 0.0
-    try:
-        return int(os.read(descriptor, 64).split()[1]) / _NANOSECONDS
-    except (OSError, ValueError, IndexError) as error:
-        pass_on(error)
-        return 0.0
-    finally:
-        os.close(descriptor)
 
 
 def program_clock() -> float:

@@ -10,6 +10,7 @@ import types
 import psutil
 import pytest
 
+from leakguard.capture import peak
 from leakguard.capture.allocator import allocator_memory, allocator_name
 from leakguard.capture.gpu import gpu_memory
 from leakguard.capture.heap.collector import collector_state
@@ -123,12 +124,12 @@ def test_broken_probe_is_a_reason_and_the_others_still_read():
 
 @linux
 def test_peak_meter_says_why_it_cannot_reset(monkeypatch):
-    def denied(path, flags):
+    def denied(path, mode):
         raise PermissionError(13, "Permission denied")
 
     meter = PeakMeter()
     mark = process_memory()["rss_high_water"]
-    monkeypatch.setattr(os, "open", denied)
+    monkeypatch.setattr(peak, "FileIO", denied)
     ticket = meter.start(mark)
     with pytest.raises(Unavailable, match="cannot be reset: Permission denied"):
         meter.stop(ticket, mark)
