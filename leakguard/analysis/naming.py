@@ -42,7 +42,8 @@ _HEX_DIGITS = 12
 def named(case: Case, defect: Defect) -> Finding:
     """Return the finding of a defect, with origin, library and forecast if they are known."""
     packages = case.run.info.packages
-    finding = with_library(_with_holder_sought(case.run, _traced(case, defect)), packages)
+    finding = _with_holder_sought(case.run, _traced(case, defect))
+    finding = with_library(replace(finding, kept_at=_kept_at(case.run, finding)), packages)
     if finding.library is None and finding.kind == "native":
         finding = replace(finding, fix=native_remedy(case.run, finding))
     return with_forecast(case, finding)
@@ -75,6 +76,14 @@ def _with_holder_sought(run: Run, finding: Finding) -> Finding:
     if reason is None and any(snapshot.holders for snapshot in run.snapshots):
         reason = "no observed container gained as many"
     return replace(finding, held_by_unknown=reason)
+
+
+def _kept_at(run: Run, finding: Finding) -> tuple[str, ...]:
+    """Return the lines that add to the finding's holder, by the last look that read the source."""
+    if finding.held_by is None:
+        return ()
+    looks = (h for s in reversed(run.snapshots) for h in s.holders if h.path == finding.held_by)
+    return next((holder.kept_at for holder in looks if holder.kept_at), ())
 
 
 def with_library(finding: Finding, packages: Mapping[str, str]) -> Finding:
@@ -110,6 +119,8 @@ def headline(finding: Finding) -> str:
     if finding.created_at:
         likely = "likely " if finding.created_at_likely else ""
         parts.append(f"{likely}made at {finding.created_at}")
+    elif finding.kept_at:
+        parts.append(f"kept at {' and '.join(finding.kept_at)}")
     if finding.bytes_per_generation:
         parts.append(f"{format_change(finding.bytes_per_generation)} per generation")
     said = ", ".join(parts)

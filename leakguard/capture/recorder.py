@@ -151,6 +151,8 @@ class Recorder:
         targets: Sequence[int],
         suspects: Sequence[str] = (),
         tell_cycles: Callable[[int, int], bool] | None = None,
+        *,
+        read_source: bool = False,
     ) -> Inspection:
         """Walk the references once, to find holders and the containers that grew since last time.
 
@@ -158,8 +160,9 @@ class Recorder:
             targets: addresses of the objects whose holders are wanted.
             suspects: names of the classes whose holders are wanted.
             tell_cycles: see ``heap.inspect``.
+            read_source: see ``heap.inspect``.
         """
-        found = self._inspected(targets, suspects, tell_cycles)
+        found = self._inspected(targets, suspects, tell_cycles, read_source=read_source)
         self._paths = found.memory
         return found
 
@@ -175,6 +178,8 @@ class Recorder:
         targets: Sequence[int],
         suspects: Sequence[str],
         tell_cycles: Callable[[int, int], bool] | None,
+        *,
+        read_source: bool = False,
     ) -> Inspection:
         self._check_heap_is_walked()
         with self.peaks.paused():
@@ -186,6 +191,7 @@ class Recorder:
                 tell_cycles=tell_cycles,
                 seconds=self.longest_look(),
                 survivors=self.survivors,
+                read_source=read_source,
             )
 
     @property

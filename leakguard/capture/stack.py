@@ -77,6 +77,11 @@ def place(frame: Frame) -> str:
     return f"{_shown(frame.file)}:{frame.line}"
 
 
+def line_of(frame: Frame) -> str:
+    """Return ``trainer.py:152 in evaluate``."""
+    return place(frame) + (f" in {frame.function}" if frame.function else "")
+
+
 def described(stack: Sequence[Frame], asked: int = 0) -> tuple[str, ...]:
     """Return the frames as text, innermost first, without those of the guard itself.
 
@@ -85,7 +90,7 @@ def described(stack: Sequence[Frame], asked: int = 0) -> tuple[str, ...]:
     """
     first = max(0, asked + 1 - _MOST_FRAMES)
     shown = [frame for frame in stack[first:] if not frame.file.startswith(OWN_FOLDER)]
-    texts = (place(f) + (f" in {f.function}" if f.function else "") for f in shown)
+    texts = map(line_of, shown)
     # A comprehension has its own frame, on the same line as the function around it. Consecutive
     # frames with the same text are shown once.
     return tuple(text for text, _ in groupby(texts))[:_MOST_FRAMES]

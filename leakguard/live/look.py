@@ -271,7 +271,7 @@ class Looker:
     ) -> Look:
         watch, too_many = self.cycles, look.seen.too_many
         tell = functools.partial(watch.after, too_many, last=last) if watch else None
-        found = self._ask(targets, suspects, tell)
+        found = self._ask(targets, suspects, tell, last=last)
         if found is not None and watch is not None:
             watch.note(too_many, found.adrift, found.adrift_bytes, last=last)
             self._collect_if_called_for(found, watch)
@@ -287,10 +287,12 @@ class Looker:
         targets: Sequence[int],
         suspects: Sequence[str] = (),
         tell_cycles: Callable[[int, int], bool] | None = None,
+        *,
+        last: bool = False,
     ) -> Inspection | None:
         try:
             with self.schedule.charged(Depth.HOLDERS):
-                return self.recorder.inspect(targets, suspects, tell_cycles)
+                return self.recorder.inspect(targets, suspects, tell_cycles, read_source=last)
         except Exception as error:
             self._note_no_holders(error)
             return None

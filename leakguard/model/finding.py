@@ -52,6 +52,8 @@ class Finding:
             the line as the type gains, but during the trace another holder than ``held_by`` held
             them.
         created_at_unknown: why no line is named although one is expected; None with a line.
+        kept_at: the lines of the program's source that add to the holder; empty if the source was
+            not read or does not show them.
         created_stack: the frames of the call stack at ``created_at``, innermost first.
         confidence: 0 to 1.
         reason: one sentence with the numbers behind the verdict.
@@ -88,6 +90,7 @@ class Finding:
     created_at_likely: bool = False
     created_at_unknown: str | None = None
     created_stack: tuple[str, ...] = ()
+    kept_at: tuple[str, ...] = ()
     confidence: float | None = None
     fix: str | None = None
     ruled_out: tuple[str, ...] = ()

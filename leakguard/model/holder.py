@@ -59,6 +59,8 @@ class Holder:
         onward: the path from an entry to what grows, if the growth lies deeper than the entry.
         born: where the objects that the container gained since the loop began were made, according
             to sampled blocks that are alive; most bytes first. Empty without a record of births.
+        kept_at: the lines of the program's source that add to it, ``trainer.py:93 in validate``;
+            empty if the source was not read, or if it does not show this clearly.
     """
 
     path: str
@@ -75,6 +77,7 @@ class Holder:
     traits: tuple[Trait, ...] = ()
     onward: tuple[Hop, ...] = ()
     born: tuple[Birthplace, ...] = ()
+    kept_at: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

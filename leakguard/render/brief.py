@@ -12,7 +12,7 @@ from leakguard.model.run import Run
 from leakguard.render import facts, outline
 from leakguard.render.text import clean, wrapped
 
-_TOLD = ("Fix", "Held by", "Created at")
+_TOLD = ("Fix", "Held by", "Created at", "Kept at")
 _OTHERS = 3
 
 

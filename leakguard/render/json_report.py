@@ -37,8 +37,8 @@ _RUN = "name source started command pid rank python platform packages memory_lim
 _FINDING = (
     "fingerprint kind verdict pattern phase started_at type counts count_per_generation "
     "bytes_per_generation interval retained_bytes held_by held_by_unknown holder_name path "
-    "created_at created_at_likely created_at_unknown created_stack confidence reason fix label "
-    "ruled_out library forecast serial proof in_pools"
+    "created_at created_at_likely created_at_unknown created_stack kept_at confidence reason fix "
+    "label ruled_out library forecast serial proof in_pools"
 )
 _CLEARED = "metric pattern reason plateau until"
 _LEDGER = "growth since until generations unknown"

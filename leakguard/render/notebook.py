@@ -35,4 +35,4 @@ def page(report: Report) -> str:
     )  # fmt: skip
 
 
-_TOLD = ("Fix", "Held by", "Created at", "Started", "Phase")
+_TOLD = ("Fix", "Held by", "Created at", "Kept at", "Started", "Phase")

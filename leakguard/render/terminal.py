@@ -21,7 +21,7 @@ _MORE = "--full adds paths, evidence, what was ruled out, trend, ledger and obje
 _WHOLE_FINDINGS = 4
 # The short report has the lines of ``facts.core_facts`` for each finding (phase, growth, object,
 # start and pattern), and of the further lines only these.
-_USUAL_FACTS = frozenset({"Known leak of", "Held by", "Created at", "Fix"})
+_USUAL_FACTS = frozenset({"Known leak of", "Held by", "Created at", "Kept at", "Fix"})
 # Of the sections after the findings, the short report has only these.
 _USUAL_SECTIONS = ("processes", "cleared", "ignored", "phases", "limits")
 

@@ -129,6 +129,7 @@ def inspect(
     tell_cycles: Callable[[int, int], bool] | None = None,
     seconds: float = LONGEST,
     survivors: Callable[[], Survivors | None] | None = None,
+    read_source: bool = False,
 ) -> Inspection:
     """Return who holds what: containers that grow, what they retain, and the path to them.
 
@@ -147,6 +148,7 @@ def inspect(
         survivors: returns, in the copy, the sampled blocks that are alive. At most ``limit``
             containers that gain such blocks are named too, each with the lines that made the
             blocks.
+        read_source: whether to search the program's source for the lines that add to each holder.
 
     Raises:
         Unavailable: as for a census.
@@ -162,6 +164,7 @@ def inspect(
             suspects,
             tell_cycles,
             survivors,
+            read_source=read_source,
         ),
         Inspection,
         seconds,

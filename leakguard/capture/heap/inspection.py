@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Any
 from weakref import ReferenceType
 
+from leakguard.capture.additions import Additions
 from leakguard.capture.births import Survivors
 from leakguard.capture.heap.capacity import capacity_of
 from leakguard.capture.heap.carried_graphs import CarriedGraphs
@@ -63,6 +64,8 @@ def take_inspection(
     suspects: Sequence[str] = (),
     tell_cycles: Callable[[int, int], bool] | None = None,
     survivors: Callable[[], Survivors | None] | None = None,
+    *,
+    read_source: bool = False,
 ) -> Inspection:
     """Walk the object graph and return who holds what; see ``leakguard.capture.heap.inspect``."""
     start = time.perf_counter()
@@ -74,6 +77,8 @@ def take_inspection(
             holders, after, growing = look.holders(
                 memory, suspects, born, walked.adapters.memory_at
             )
+            if read_source:
+                holders = _with_lines(holders)
             answers = look.held(targets)
             large_objects = look.large(large)
             adrift, adrift_bytes = walked.adrift
@@ -93,6 +98,12 @@ def take_inspection(
             seconds=time.perf_counter() - start,
             engine=engine,
         )
+
+
+def _with_lines(holders: Sequence[Holder]) -> tuple[Holder, ...]:
+    """Add the lines of the program that add to each holder."""
+    source = Additions()
+    return tuple(replace(h, kept_at=source.of(h.trace, chain="chain" in h.traits)) for h in holders)
 
 
 def take_memory(make_graph: MakeGraph) -> PathMemory:

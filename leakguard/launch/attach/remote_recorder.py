@@ -77,6 +77,8 @@ class RemoteRecorder(Recorder):
         targets: Sequence[int],
         suspects: Sequence[str],
         tell_cycles: Callable[[int, int], bool] | None,
+        *,
+        read_source: bool = False,
     ) -> Inspection:
         return self.session.ask(
             "inspection",
@@ -84,6 +86,7 @@ class RemoteRecorder(Recorder):
             large=self.large_object,
             targets=list(targets),
             suspects=list(suspects),
+            read_source=read_source,
         )
 
 

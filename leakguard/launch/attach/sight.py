@@ -103,12 +103,14 @@ def _probes() -> tuple[tuple[str, Probe], ...]:
     )
 
 
-def _inspection(folder: str, large: int, targets: list[int], suspects: list[str]) -> dict[str, Any]:
+def _inspection(
+    folder: str, large: int, targets: list[int], suspects: list[str], read_source: bool
+) -> dict[str, Any]:
     """Answer: an inspection; its memory for the next look is written to the folder."""
     from leakguard.capture.heap import PathMemory, inspect
 
     _be_the_copy(folder)
-    found = inspect(_memory(folder), targets, large, suspects=suspects)
+    found = inspect(_memory(folder), targets, large, suspects=suspects, read_source=read_source)
     _remember(folder, found.memory)
     told: dict[str, Any] = _plain(dataclasses.replace(found, memory=PathMemory()))
     return told | {"memory": {}}

@@ -42,6 +42,8 @@ def test_planted_leak_is_named_at_the_end(script):
     ended = script.watched("--phase", "evaluate", "script.py")
     assert "leakguard: LEAK: In evaluate, since generation 1, 1 more Rollout" in ended.err
     assert "Held by: __main__.best[*]" in ended.err
+    assert "Created at: script.py:7 in evaluate" in ended.err
+    assert "Kept at: script.py:8 in evaluate" in ended.err
     assert "a generation is 1 round of the loop at script.py:10" in ended.err
     assert found(ended) == [("__main__.Rollout", "__main__.best[*]")]
     assert ended.run.info.generation_means == "1 round of the loop at script.py:10"

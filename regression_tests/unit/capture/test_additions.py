@@ -1,0 +1,135 @@
+"""The lines of a program that add to a container, found in its source by the holder's trace."""
+
+from __future__ import annotations
+
+import ast
+from textwrap import dedent
+
+import pytest
+
+from leakguard.capture import additions
+from leakguard.capture.additions import Additions
+from leakguard.model.holder import Hop
+
+SOURCE = """
+    import heapq
+    from functools import lru_cache
+
+    class Meter:
+        def __init__(self):
+            self.values, self.seen = {}, set()
+        def log(self, name, value):
+            self.values.setdefault(name, []).append(value)
+        def note(self, key):
+            self.seen.add(key)
+            self.best[key] = 1
+
+    class Other:
+        def note(self, key):
+            self.seen.add(key)
+
+    class Node:
+        def __init__(self, parent):
+            self.parent = parent
+
+    losses, queue, total = [], [], 0
+
+    def train(model, results):
+        losses.append(model.loss())
+        model.total += 1
+        heapq.heappush(queue, model)
+        handle = model.layer.register_forward_hook(print)
+
+    def main():
+        results = []
+        for _ in range(3):
+            results += [1]
+
+    @lru_cache(maxsize=None)
+    def embed(text):
+        return text
+
+    def often(model):
+        model.crowd.append(1)
+        model.crowd.append(2)
+        model.crowd.append(3)
+        model.crowd.append(4)
+"""
+MODULE = Hop("app", "dict")
+
+
+@pytest.fixture
+def source(tmp_path, monkeypatch):
+    file = tmp_path / "app.py"
+    file.write_text(dedent(SOURCE))
+    monkeypatch.chdir(tmp_path)
+    return Additions([str(file)])
+
+
+def line(text: str) -> int:
+    return dedent(SOURCE).splitlines().index(text) + 1
+
+
+@pytest.mark.parametrize(
+    ("trace", "told", "function"),
+    [
+        ([MODULE, Hop(".losses", "list")], "    losses.append(model.loss())", "train"),
+        ([MODULE, Hop(".queue", "list")], "    heapq.heappush(queue, model)", "train"),
+        (
+            [Hop("local meter in main()", "app.Meter"), Hop(".values", "dict"), Hop("['a']", "")],
+            "        self.values.setdefault(name, []).append(value)",
+            "log",
+        ),
+        # Two classes have an attribute of this name: that of the holder is meant.
+        (
+            [MODULE, Hop(".meter", "app.Meter"), Hop(".seen", "set")],
+            "        self.seen.add(key)",
+            "note",
+        ),
+        ([Hop("local results in main()", "list")], "        results += [1]", "main"),
+        (
+            [MODULE, Hop(".layer", "torch.nn.Linear"), Hop("._forward_hooks", "dict")],
+            "    handle = model.layer.register_forward_hook(print)",
+            "train",
+        ),
+    ],
+)  # fmt: skip
+def test_line_that_adds_is_found(source, trace, told, function):
+    expected = f"app.py:{line(told)} in {function}"
+    assert source.of([*trace, Hop("[*]", "int")]) == (expected,)
+
+
+def test_decorated_function_is_the_line_of_its_cache(source):
+    trace = [MODULE, Hop("lru_cache of app.embed", "dict"), Hop("[*]", "str")]
+    assert source.of(trace) == (f"app.py:{line('def embed(text):')}",)
+
+
+def test_chain_has_the_line_that_links(source):
+    trace = [MODULE, Hop(".last", "app.Node"), Hop(".parent", "app.Node")]
+    linked = f"app.py:{line('        self.parent = parent')} in __init__"
+    assert source.of(trace, chain=True) == (linked,)
+    assert source.of(trace) == ()  # an assigned attribute is no container
+
+
+def test_many_lines_and_unknown_names_tell_nothing(source):
+    assert source.of([MODULE, Hop(".model", "app.Model"), Hop(".crowd", "list")]) == ()
+    assert source.of([MODULE, Hop(".unknown", "list")]) == ()
+    assert source.of([Hop("(no root)", "dict"), Hop("[*]", "int")]) == ()
+
+
+@pytest.mark.parametrize(
+    "text", ["losses.append(", "\0", "(" * 10_000, "losses.append(1)\n" * 40_000]
+)
+def test_source_that_cannot_be_read_tells_nothing(tmp_path, text):
+    file = tmp_path / "app.py"
+    file.write_text(text)
+    files = [str(file), str(tmp_path / "missing.py")]
+    assert Additions(files).of([MODULE, Hop(".losses", "list")]) == ()
+
+
+def test_search_ends_when_its_time_is_up(source, monkeypatch):
+    monkeypatch.setattr(additions, "_MOST_SECONDS", -1.0)
+    parsed = []
+    monkeypatch.setattr(ast, "parse", parsed.append)
+    assert source.of([MODULE, Hop(".losses", "list")]) == ()
+    assert parsed == []
