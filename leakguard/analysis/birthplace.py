@@ -106,22 +106,19 @@ class RunBirths:
         rounds = _rounds(self._run, snapshot.generation)
         left = residue(born, rounds, self._taken)
         kept = [(place, _since(place, 0 if left is None else left.since)) for place in born]
-        by_phase: defaultdict[str, float] = defaultdict(float)
-        for made, size in kept:
-            by_phase[made.phase] += size
-        phase, most = max(by_phase.items(), key=lambda entry: entry[1])
-        is_most = most >= MAJORITY * sum(by_phase.values())
         place = _place(kept)
+        phase = _phase(kept, place)
         if left is None:  # so few samples show something only if they agree
-            agree = place is not None and _since(place, 0) >= NEARLY_ALL * sum(by_phase.values())
-            return Birth(place, phase if is_most else None, None) if agree else None
+            whole = sum(size for _, size in kept)
+            agree = place is not None and _since(place, 0) >= NEARLY_ALL * whole
+            return Birth(place, phase, None) if agree else None
         trail = Trail(
             left,
             self._generation(left.since),
             self._generation(left.since - left.earlier),
             max(generations(self._taken, left.since, rounds), 1),
         )
-        return Birth(place, phase if is_most else None, trail)
+        return Birth(place, phase, trail)
 
     def _generation(self, round_: int) -> int:
         """Return the program's number of a round's generation; rounds are counted from 0."""
@@ -143,6 +140,20 @@ def _place(kept: list[tuple[Birthplace, float]]) -> Birthplace | None:
     if not is_nearly_all and sum(place.entries for place, _ in lines) >= REPEATED:
         return max(lines, key=lambda line: line[0].entries)[0]
     return most
+
+
+def _phase(kept: list[tuple[Birthplace, float]], place: Birthplace | None) -> str | None:
+    """Return the phase in which the entries themselves were made, else that of most bytes.
+
+    None if no phase made most of the bytes.
+    """
+    if place is not None and place.entries >= REPEATED:
+        return place.phase
+    by_phase: defaultdict[str, float] = defaultdict(float)
+    for made, size in kept:
+        by_phase[made.phase] += size
+    phase, most = max(by_phase.items(), key=lambda entry: entry[1])
+    return phase if most >= MAJORITY * sum(by_phase.values()) else None
 
 
 def _base(path: str) -> str:

@@ -16,9 +16,9 @@ _ENOUGH_SAMPLES = 6
 # A loop may have too few rounds for ``_ENOUGH_SAMPLES`` cohorts. Then at least half of its judged
 # rounds must have samples, and at least this many rounds. Chosen.
 _FEWEST_OF_FEW = 3
-# The last ``_YOUNG`` rounds may still use what they made, so what they left above the average is
-# not counted. The first ``_SETUP`` round sets up, so it is left out. Chosen.
-_YOUNG, _SETUP = 2, 1
+#: The last ``YOUNG`` rounds may still use what they made, so what they left above the average is
+#: not counted. The first ``_SETUP`` round sets up, so it is left out. Chosen.
+YOUNG, _SETUP = 2, 1
 # Standard deviations beyond which a difference is not chance: one in a hundred, one-sided.
 _NO_CHANCE = 2.33
 # A residue is steady if each third of its rounds left about as much. A third may lack at most this
@@ -107,9 +107,9 @@ def _is_steady(cohorts: Sequence[Cohort], first: int, rounds: int, taken: Sequen
     average in the last rounds are left out, because these rounds may still use them.
     """
     known = [cohort for cohort in cohorts if cohort.round >= first]
-    old = [cohort for cohort in known if _end(cohort) <= rounds - _YOUNG]
+    old = [cohort for cohort in known if _end(cohort) <= rounds - YOUNG]
     places = len({cohort.round for cohort in old})
-    if places < min(_ENOUGH_SAMPLES, max((rounds - _YOUNG - first) // 2, _FEWEST_OF_FEW)):
+    if places < min(_ENOUGH_SAMPLES, max((rounds - YOUNG - first) // 2, _FEWEST_OF_FEW)):
         return False
     left = _by_time(known, first, rounds, taken)
     thirds = [math.fsum(part) for part in _thirds(left)]
@@ -139,7 +139,7 @@ def _by_time(
         size / max(generations(taken, start, min(start + width, rounds)), 1)
         for size, start in zip(left, starts, strict=True)
     ]
-    young = max(len(left) - -(-_YOUNG // width), 1)
+    young = max(len(left) - -(-YOUNG // width), 1)
     usual = math.fsum(left[:young]) / young
     return [*left[:young], *(min(size, usual) for size in left[young:])]
 

@@ -14,6 +14,7 @@ from leakguard.analysis.growth import Growth
 from leakguard.analysis.sources.containers import GUARDS_OWN, NO_ROOT, growth_of, looks_at_holders
 from leakguard.analysis.tolerance import BEYOND_CHANCE, FEWEST_LOOKS, NEARLY_ALL, OWN_SHARE
 from leakguard.model import Census, Holder
+from leakguard.model.residue import YOUNG
 from leakguard.model.series import Series
 
 
@@ -39,7 +40,7 @@ def _even(
 ) -> Growth | None:
     each, over = divmod(holder.entries, rounds)
     ours = holder.path.startswith((NO_ROOT, GUARDS_OWN))
-    if not each or over or ours or holder.capacity is not None:
+    if not each or over or ours or holder.capacity is not None or _is_replaced(case, holder):
         return None
     size = (holder.retained_bytes or 0) / rounds
     memory = case.memory()
@@ -50,6 +51,12 @@ def _even(
     if rose < NEARLY_ALL * each * (last - first):
         return None
     return _growing(case, holder, last_look, each, size)
+
+
+def _is_replaced(case: Case, holder: Holder) -> bool:
+    """Return whether births show that all entries come from the latest generations."""
+    birth = case.births.of_holder(holder.path)
+    return birth is not None and birth.trail is not None and birth.trail.lasted <= YOUNG
 
 
 def _growing(case: Case, holder: Holder, last: int, each: int, size: float) -> Growth:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from leakguard import diagnose
-from leakguard.model import Holder, Run
+from leakguard.model import Birthplace, Cohort, Holder, Run
 from leakguard.testing import RunStory, State
 
 KB, MB = 1_000, 1_000_000
@@ -55,3 +55,17 @@ def test_container_with_as_many_entries_by_chance_is_not_told_where_its_type_did
 def test_container_whose_entries_are_no_multiple_of_the_generations_has_no_even_course():
     held_by = {finding.held_by for finding in diagnose(told(entries=17)).findings}
     assert "app.names[*]" not in held_by
+
+
+def test_container_whose_entries_were_all_made_lately_is_replaced_and_does_not_grow():
+    run = told(entries=16, frames=3)
+    assert FRAMES in {finding.held_by for finding in diagnose(run).findings}
+    late = (Cohort(15, 1, 1.6 * MB, 0.0, 20),)
+    born = Birthplace("play", False, 1.6 * MB, 0.0, 16.0, 20, "game.py:7", "play", late)
+
+    def replaced(snapshot):
+        kept = (replace(h, born=(born,)) if h.path == FRAMES else h for h in snapshot.holders)
+        return replace(snapshot, holders=tuple(kept))
+
+    report = diagnose(replace(run, snapshots=tuple(map(replaced, run.snapshots))))
+    assert FRAMES not in {finding.held_by for finding in report.findings}
