@@ -76,6 +76,11 @@ def _sections(report: Report, layout: Layout) -> list[Section]:
     ]
 
 
+def _sites(finding: Finding) -> list[str]:
+    """Return the line that makes the objects and the lines that keep them, each once."""
+    return list(dict.fromkeys(filter(None, (finding.created_at, *finding.kept_at))))
+
+
 def _finding_fields(report: Report, finding: Finding, layout: Layout) -> dict[str, Any]:
     snapshot = outline.evidence(report, finding)
     told = facts.leak_facts(finding)
@@ -90,8 +95,7 @@ def _finding_fields(report: Report, finding: Finding, layout: Layout) -> dict[st
         "explained": [_explained(word) for word in (finding.kind, finding.pattern)],
         "facts": [fact for fact in told if fact.label not in {"Path", "Fix"}],
         "path": next((fact for fact in told if fact.label == "Path"), None),
-        "site": clean(finding.created_at) if finding.created_at else None,
-        "source": source_lines(finding.created_at, folder),
+        "quotes": [(clean(site), source_lines(site, folder)) for site in _sites(finding)],
         "text": finding_text(report, finding),
         "label": clean(snapshot.label) if snapshot else None,
         "snapshot": _snapshot(report, snapshot) if snapshot else None,

@@ -78,15 +78,16 @@ def _kind_rule(kind: str) -> Json:
 
 
 def _result(finding: Finding, kinds: Sequence[str], places: _Places, fail_on: str) -> Json:
-    made, kept = places.made(finding), _holder_place(finding)
-    related = [kept] if made and kept else []
-    related += places.frames(finding)
+    lines = [*filter(None, [places.made(finding)]), *places.kept(finding)]
+    holder = _holder_place(finding)
+    related = [holder] if lines and holder else []
+    related += [*lines[1:], *places.frames(finding)]
     return {
         "ruleId": f"leakguard/{finding.kind}",
         "ruleIndex": kinds.index(finding.kind),
         "level": _level(finding, fail_on),
         "message": {"text": _message(finding)},
-        "locations": [place for place in (made or kept,) if place],
+        "locations": lines[:1] or [place for place in (holder,) if place],
         "relatedLocations": related,
         "partialFingerprints": _fingerprints(finding.fingerprint),
         "properties": _properties(finding),
@@ -156,6 +157,12 @@ class _Places:
         """Return the line that makes what leaks; None if it is unknown."""
         likely = "likely " if finding.created_at_likely else ""
         return self._line(finding.created_at, f"{likely}made here")
+
+    def kept(self, finding: Finding) -> Iterator[Json]:
+        """Yield the lines that add to the holder, unless they make the objects as well."""
+        lines = (self._line(site, "kept here") for site in finding.kept_at)
+        others = zip(finding.kept_at, lines, strict=True)
+        yield from (line for site, line in others if line and site != finding.created_at)
 
     def frames(self, finding: Finding) -> Iterator[Json]:
         """Yield the lines of the calls that led there, the innermost first."""

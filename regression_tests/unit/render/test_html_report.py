@@ -193,6 +193,16 @@ def test_line_that_makes_what_leaks_is_quoted_with_three_lines_around_it(tmp_pat
     assert re.search(r'class="made".*?line = (\d+)', quoted)[1] == "88"
 
 
+def test_line_that_keeps_it_is_quoted_beside_the_line_that_makes_it(tmp_path):
+    (tmp_path / "app.py").write_text("".join(f"line = {n}\n" for n in range(1, 101)))
+    report = stories.leaking()
+    for kept, quotes in ((("app.py:50 in keep",), 2), (("app.py:20 in make",), 1)):
+        finding = replace(report.findings[0], created_at="app.py:20 in make", kept_at=kept)
+        page = render(replace(report, findings=(finding,)), "html", sources=tmp_path)
+        marked = re.findall(r'class="made".*?line = (\d+)', page)
+        assert (page.count('<figure class="source">'), marked[-1]) == (quotes, kept[0][7:9])
+
+
 @pytest.mark.parametrize(
     "site", ["/etc/passwd:1", "../outside.py:1", "notes.txt:1", "rollout.py:999", "rollout.py", ""]
 )

@@ -50,6 +50,19 @@ def test_finding_lies_where_its_objects_were_made_and_names_where_they_are_kept(
     assert result["ruleId"] == "leakguard/instances"
 
 
+def test_lines_that_keep_the_objects_are_related_or_the_place_itself_where_none_made_them():
+    kept = replace(stories.ENV_LEAK, kept_at=("reference_trainer/trainer.py:152 in evaluate",))
+
+    def lines(places):
+        told = (place.get("physicalLocation") for place in places)
+        return [place["region"]["startLine"] for place in told if place]
+
+    assert lines(result_of(kept)["relatedLocations"])[0] == 152
+    assert lines(result_of(replace(kept, created_at=None))["locations"]) == [152]
+    same = replace(kept, created_at=kept.kept_at[0], created_stack=())
+    assert lines(result_of(same)["relatedLocations"]) == []
+
+
 def test_finding_without_a_line_lies_at_its_holder():
     result = result_of(replace(stories.ENV_LEAK, created_at=None))
     [place] = result["locations"]
