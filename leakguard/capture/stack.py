@@ -85,11 +85,15 @@ def line_of(frame: Frame) -> str:
 def described(stack: Sequence[Frame], asked: int = 0) -> tuple[str, ...]:
     """Return the frames as text, innermost first, without those of the guard itself.
 
+    The outermost frames without a file are left out: they start the program.
+
     ``asked`` is the index of the frame that asked for the memory. In a deep stack the innermost
     frames are left out, but never this one.
     """
     first = max(0, asked + 1 - _MOST_FRAMES)
     shown = [frame for frame in stack[first:] if not frame.file.startswith(OWN_FOLDER)]
+    while shown and shown[-1].file.startswith("<") and cell_of(shown[-1].file) is None:
+        shown.pop()
     texts = map(line_of, shown)
     # A comprehension has its own frame, on the same line as the function around it. Consecutive
     # frames with the same text are shown once.

@@ -321,6 +321,8 @@ def test_places_are_told_from_the_folder_of_import(monkeypatch, tmp_path):
     frame = Frame(str(tmp_path / "package" / "module.py"), 12, "train")
     assert place(frame) == "package/module.py:12"
     assert described([frame]) == ("package/module.py:12 in train",)
+    started = [frame, Frame("<string>", 1, None), Frame("<frozen runpy>", 88, None)]
+    assert described(started) == described([frame])
     elsewhere = Frame(str(Path(tempfile.gettempdir()) / "a" / "b" / "c.py"), 3, None)
     assert not place(elsewhere).startswith("/")
 
