@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from leakguard.model.report import Report
 from leakguard.render import outline
-from leakguard.render.stacks import WEIGHTS, Frame, Stack, stacks
+from leakguard.render.stacks import WEIGHTS, StackFrame, Stack, stacks
 from leakguard.render.text import clean
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class _Tables:
     def __init__(self) -> None:
         self.strings: dict[str, int] = {"": 0}
         self.functions: dict[tuple[str, str], bytes] = {}
-        self.locations: dict[Frame, bytes] = {}
+        self.locations: dict[StackFrame, bytes] = {}
         self._numbers: dict[object, int] = {}
 
     def text(self, string: str) -> int:
@@ -111,14 +111,14 @@ class _Tables:
                             for key, value in labels.items()])
         )  # fmt: skip
 
-    def _location(self, frame: Frame) -> int:
+    def _location(self, frame: StackFrame) -> int:
         def encoded(number: int) -> bytes:
             line = _number(1, self._function(frame)) + _number(2, frame.line)
             return _number(1, number) + _number(2, _MAPPING) + _message(4, line)
 
         return self._entry(self.locations, frame, encoded)
 
-    def _function(self, frame: Frame) -> int:
+    def _function(self, frame: StackFrame) -> int:
         def encoded(number: int) -> bytes:
             # Without a system name, no viewer takes the name for one of C++ and cuts its brackets.
             return _number(1, number) + _number(2, self.text(frame.name)) + _number(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from leakguard.model.report import Report
 from leakguard.render import outline
 from leakguard.render.json_report import Json, finite_json
-from leakguard.render.stacks import Frame, Stack, stacks
+from leakguard.render.stacks import StackFrame, Stack, stacks
 from leakguard.render.text import clean
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def render(reports: Sequence[Report], layout: Layout) -> str:
     """Return a file with the profiles of all reports, those of the worst report first."""
     from leakguard import __version__
 
-    frames: dict[Frame, int] = {}
+    frames: dict[StackFrame, int] = {}
     worst = outline.worst(reports)
     several = len(reports) > 1
     profiles = [
@@ -48,7 +48,7 @@ def render(reports: Sequence[Report], layout: Layout) -> str:
     })  # fmt: skip
 
 
-def _profiles(report: Report, frames: dict[Frame, int], run: str) -> Iterator[Json]:
+def _profiles(report: Report, frames: dict[StackFrame, int], run: str) -> Iterator[Json]:
     """Yield the profiles of a report; the first of them also if it is empty."""
     found = stacks(report)
     for weight, title in _TITLES.items():
@@ -57,7 +57,9 @@ def _profiles(report: Report, frames: dict[Frame, int], run: str) -> Iterator[Js
             yield _profile(weighed, weight, clean(f"{run}: {title}" if run else title), frames)
 
 
-def _profile(weighed: Sequence[Stack], weight: str, title: str, frames: dict[Frame, int]) -> Json:
+def _profile(
+    weighed: Sequence[Stack], weight: str, title: str, frames: dict[StackFrame, int]
+) -> Json:
     weights = [stack.weights[weight] for stack in weighed]
     return {
         "type": "sampled",
@@ -72,5 +74,5 @@ def _profile(weighed: Sequence[Stack], weight: str, title: str, frames: dict[Fra
     }
 
 
-def _frame(frame: Frame) -> Json:
+def _frame(frame: StackFrame) -> Json:
     return {"name": frame.name} | ({"file": frame.file, "line": frame.line} if frame.file else {})

@@ -33,7 +33,7 @@ _LARGEST = 2**63 - 1  # a pprof value is a signed integer of 64 bits; a run may 
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class StackFrame:
     """A reference or a call; ``file`` is empty for a reference."""
 
     name: str
@@ -41,14 +41,14 @@ class Frame:
     line: int = 0
 
 
-HELD, MADE = Frame("held by"), Frame("made at")
+HELD, MADE = StackFrame("held by"), StackFrame("made at")
 
 
 @dataclass(frozen=True, slots=True)
 class Stack:
     """Frames, outermost first, with what they weigh and what is known of them."""
 
-    frames: tuple[Frame, ...]
+    frames: tuple[StackFrame, ...]
     weights: Mapping[str, int]
     labels: Mapping[str, str] = field(default_factory=dict)
 
@@ -94,7 +94,7 @@ def _held(holders: Sequence[Holder], findings: Sequence[Finding]) -> Iterator[St
         yield Stack(path, weights, labels | _label("type", holder.element))
 
 
-def _nearest_outer(frames: Sequence[tuple[Frame, ...]]) -> list[int | None]:
+def _nearest_outer(frames: Sequence[tuple[StackFrame, ...]]) -> list[int | None]:
     """Return for each path the number of the longest other path that it begins with, if any."""
     index = {path: number for number, path in enumerate(frames)}
     outer = []
@@ -104,12 +104,12 @@ def _nearest_outer(frames: Sequence[tuple[Frame, ...]]) -> list[int | None]:
     return outer
 
 
-def _references(holder: Holder) -> tuple[Frame, ...]:
+def _references(holder: Holder) -> tuple[StackFrame, ...]:
     hops = [(hop.label, hop.type) for hop in holder.trace]
     return (HELD, *_walk(hops or [(holder.path, holder.element)]))
 
 
-def _walk(hops: Sequence[tuple[str, str]]) -> Iterator[Frame]:
+def _walk(hops: Sequence[tuple[str, str]]) -> Iterator[StackFrame]:
     """Yield a frame for each hop, named by the whole path to it.
 
     A viewer adds up frames with the same name, and the label ``[*]`` alone is in every path.
@@ -117,7 +117,7 @@ def _walk(hops: Sequence[tuple[str, str]]) -> Iterator[Frame]:
     path = ""
     for label, kind in hops:
         path += label if not path or label.startswith((".", "[")) else f" → {label}"
-        yield Frame(clean(f"{path} ({kind})" if kind else path))
+        yield StackFrame(clean(f"{path} ({kind})" if kind else path))
 
 
 # -- births ----------------------------------------------------------------------------------------
@@ -133,18 +133,20 @@ def _made(place: Birthplace, findings: Sequence[Finding]) -> Stack:
     return Stack(_calls(place.stack or ((line,) if line else ())), labels=labels, weights=weights)
 
 
-def _calls(sites: Sequence[str]) -> tuple[Frame, ...]:
+def _calls(sites: Sequence[str]) -> tuple[StackFrame, ...]:
     """Return the frames of calls that are given innermost first."""
     frames = [_call(site) for site in reversed(sites)]
-    return (MADE, *(frames or [Frame("no line of Python")]))
+    return (MADE, *(frames or [StackFrame("no line of Python")]))
 
 
-def _call(site: str) -> Frame:
+def _call(site: str) -> StackFrame:
     text = clean(site)
     found = _CALL.fullmatch(text)
     if found is None:
-        return Frame(text)
-    return Frame(found["function"] or "<module>", found["file"], min(int(found["line"]), _LARGEST))
+        return StackFrame(text)
+    return StackFrame(
+        found["function"] or "<module>", found["file"], min(int(found["line"]), _LARGEST)
+    )
 
 
 # -- findings --------------------------------------------------------------------------------------
@@ -156,7 +158,7 @@ def _grown(finding: Finding, holders: Sequence[Holder]) -> Stack:
     return Stack(_grown_frames(finding, holders), weights, labels)
 
 
-def _grown_frames(finding: Finding, holders: Sequence[Holder]) -> tuple[Frame, ...]:
+def _grown_frames(finding: Finding, holders: Sequence[Holder]) -> tuple[StackFrame, ...]:
     known = next((holder for holder in holders if holder.path == finding.held_by), None)
     if known is not None:
         return _references(known)
@@ -166,7 +168,7 @@ def _grown_frames(finding: Finding, holders: Sequence[Holder]) -> tuple[Frame, .
         return (HELD, *_walk([(finding.held_by, finding.type or "")]))
     if finding.created_stack or finding.created_at:
         return _calls(finding.created_stack or (finding.created_at or "",))
-    return (HELD, Frame(clean(f"no holder known ({finding.type or finding.kind})")))
+    return (HELD, StackFrame(clean(f"no holder known ({finding.type or finding.kind})")))
 
 
 def _hop(line: str) -> tuple[str, str]:
