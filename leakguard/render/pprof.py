@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from leakguard.model.report import Report
 from leakguard.render import outline
-from leakguard.render.stacks import WEIGHTS, StackFrame, Stack, stacks
+from leakguard.render.stacks import WEIGHTS, Stack, StackFrame, stacks
 from leakguard.render.text import clean
 
 if TYPE_CHECKING:

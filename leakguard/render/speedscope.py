@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from leakguard.model.report import Report
 from leakguard.render import outline
 from leakguard.render.json_report import Json, finite_json
-from leakguard.render.stacks import StackFrame, Stack, stacks
+from leakguard.render.stacks import Stack, StackFrame, stacks
 from leakguard.render.text import clean
 
 if TYPE_CHECKING:
