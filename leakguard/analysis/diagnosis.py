@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from leakguard.analysis.account import Account, settle
@@ -23,35 +24,58 @@ from leakguard.model.metric import METRICS
 from leakguard.model.units import format_bytes
 
 
+@dataclass(frozen=True, slots=True)
+class _Conclusion:
+    """The verdict on a run, with what it rests on."""
+
+    case: Case
+    account: Account
+    findings: list[Finding]
+    ignored: list[Ignored]
+    doubt: str | None
+    verdict: Verdict
+
+
 def diagnose(run: Run) -> Report:
     """Return what grows in ``run``, since when and in which phase, and whether it is a leak.
 
     Pure: the same run always gives the same report, wherever it was read from.
     """
+    end = _concluded(run)
+    least = least_told_words(end.case)
+    return Report(
+        run=run,
+        verdict=end.verdict,
+        headline=_headline(end, least),
+        findings=tuple(end.findings),
+        cleared=end.account.cleared,
+        ignored=tuple(end.ignored),
+        ledger=ledger(run),
+        ledger_history=ledger_history(run),
+        forecast=run_forecast(end.case, end.findings),
+        coverage=next((s.coverage for s in reversed(run.snapshots) if s.coverage), None),
+        trend=trend(run),
+        growth=growth(run),
+        phase_growth=_phase_growth(end.case, end.verdict),
+        balance=end.account.balance,
+        limits=limits(end.case, end.doubt, least),
+        death=death_of(run),
+    )
+
+
+def diagnose_briefly(run: Run) -> Report:
+    """Return the report of `diagnose` with the verdict and the findings alone, in less time."""
+    end = _concluded(run)
+    return Report(run, end.verdict, headline="", findings=tuple(end.findings))
+
+
+def _concluded(run: Run) -> _Conclusion:
     case = Case(evenly_spaced(run))
     account = settle(case, [found for source in SOURCES for found in source(case)])
     found = sorted((named(case, defect) for defect in account.defects), key=_rank)
     findings, ignored = split_ignored(found, run.info.ignore)
     doubt = undecided(case, account.cleared, found)
-    verdict, least = _verdict(findings, doubt), least_told_words(case)
-    return Report(
-        run=run,
-        verdict=verdict,
-        headline=_headline(verdict, findings, doubt, case, account, least),
-        findings=tuple(findings),
-        cleared=account.cleared,
-        ignored=tuple(ignored),
-        ledger=ledger(run),
-        ledger_history=ledger_history(run),
-        forecast=run_forecast(case, findings),
-        coverage=next((s.coverage for s in reversed(run.snapshots) if s.coverage), None),
-        trend=trend(run),
-        growth=growth(run),
-        phase_growth=_phase_growth(case, verdict),
-        balance=account.balance,
-        limits=limits(case, doubt, least),
-        death=death_of(run),
-    )
+    return _Conclusion(case, account, findings, ignored, doubt, _verdict(findings, doubt))
 
 
 def _phase_growth(case: Case, verdict: Verdict) -> dict[str, float]:
@@ -81,20 +105,15 @@ def _verdict(findings: Sequence[Finding], doubt: str | None) -> Verdict:
     return "stable" if doubt is None else "inconclusive"
 
 
-def _headline(
-    verdict: Verdict,
-    findings: Sequence[Finding],
-    doubt: str | None,
-    case: Case,
-    account: Account,
-    least: str | None,
-) -> str:
-    if findings and verdict in ("leak", "suspect"):
-        return headline(findings[0])
-    if doubt is not None:
-        return f"Cannot tell: {doubt}."
+def _headline(end: _Conclusion, least: str | None) -> str:
+    if end.findings and end.verdict in ("leak", "suspect"):
+        return headline(end.findings[0])
+    if end.doubt is not None:
+        return f"Cannot tell: {end.doubt}."
     but = "" if least is None else f"; growth below {least} per generation would go undetected"
-    return f"No leak: {_calm(case, account)} over {case.generations:,} generations{but}."
+    return (
+        f"No leak: {_calm(end.case, end.account)} over {end.case.generations:,} generations{but}."
+    )
 
 
 def _calm(case: Case, account: Account) -> str:

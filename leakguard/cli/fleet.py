@@ -94,14 +94,14 @@ def _readable(answers: Iterator[list[Sighting] | str], unusable: list[str]) -> I
 
 def _of_file(name: str) -> list[Sighting] | str:
     """Return the rows of the last run in a file, or the reason why the file cannot be read."""
-    from leakguard.analysis import diagnose
+    from leakguard.analysis.diagnosis import diagnose_briefly
     from leakguard.analysis.fleet import sightings
     from leakguard.store import load_runs
     from leakguard.store.fleet_files import local_file
 
     try:
         with local_file(name) as file:
-            return sightings(diagnose(load_runs(file)[-1]), name)
+            return sightings(diagnose_briefly(load_runs(file)[-1]), name)
     except LeakguardError as error:
         return str(error)
     except OSError as error:

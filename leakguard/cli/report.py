@@ -34,6 +34,8 @@ _STANDARD_INPUT = Path("-")
 _BY_SUFFIX = {".json": "json", ".md": "markdown", ".html": "html", ".xml": "junit",
               ".sarif": "sarif", ".svg": "svg", ".png": "png", ".txt": "terminal",
               ".log": "terminal", "": "terminal"}  # fmt: skip
+# The names that the viewers of profiles expect; they win over the last suffix.
+_BY_ENDING = {".speedscope.json": "speedscope", ".pb.gz": "pprof", ".pprof": "pprof"}
 
 
 class RunPath(click.Path):
@@ -72,12 +74,15 @@ class RunPath(click.Path):
 @click.option("--pattern", metavar="REGEX",
               help="Read PATH as a log by this regular expression. Named groups: "
               f"{GROUPS}.")  # fmt: skip
+@click.option("--push", metavar="URL",
+              help="Also send the pprof profile to Pyroscope (URL ends in /ingest) or Parca "
+              "(/profiles/writeraw).")  # fmt: skip
 @click.option("--redact", is_flag=True,
               help="Hide home folders, user names and secrets in command lines.")  # fmt: skip
 def report(
     paths: tuple[Path | str, ...], format_: str | None, output: Path | None,
     fail_on: Verdict | None, color: str, graph: Path | None, detail: str | None,
-    all_runs: bool, redact: bool, pattern: str | None,
+    all_runs: bool, redact: bool, pattern: str | None, push: str | None,
 ) -> int:  # fmt: skip
     """Report on the runs at PATH: a run file (.jsonl), a run directory (or its URL), a text log, or
     - for a log on standard input.
@@ -98,6 +103,10 @@ def report(
     write_document(drawn, output)
     if graph is not None:
         draw_chain(worst(reports), graph)
+    if push is not None:
+        from leakguard.cli import profile_server  # HTTP is loaded only where it is needed
+
+        profile_server.push(reports, push, redact=redact)
     if chosen == "github":
         append_summary(render_many(reports, "markdown", redact=redact))
     return 2 if unusable else int(fails(reports, fail_on))
@@ -272,9 +281,12 @@ def format_of(output: Path | None) -> str:
     Raises:
         UsageError: no format has this suffix.
     """
+    for ending, name in _BY_ENDING.items():
+        if output and output.name.lower().endswith(ending):
+            return name
     suffix = output.suffix.lower() if output else ""
     if suffix not in _BY_SUFFIX:
-        known = ", ".join(filter(None, _BY_SUFFIX))
+        known = ", ".join(filter(None, (*_BY_SUFFIX, *_BY_ENDING)))
         raise UsageError(
             f"no format for {output}; choose one with --format, or a name that ends in {known}"
         )

@@ -49,12 +49,14 @@ _RENDERERS = {
     "github": "github:render",
     "issue": "issue:render",
     "sarif": "sarif:render",
+    "pprof": "pprof:render",
+    "speedscope": "speedscope:render",
     "svg": "picture:svg",
     "png": "picture:png",
 }
 
 FORMATS = tuple(_RENDERERS)
-BINARY_FORMATS = ("png",)
+BINARY_FORMATS = ("png", "pprof")
 TEXT_FORMATS = tuple(name for name in FORMATS if name not in BINARY_FORMATS)
 
 
@@ -88,10 +90,10 @@ def document(
     format: str,  # noqa: A002
     **options: object,
 ) -> str | bytes:
-    """Return the document of `render_many`, or the bytes of a picture.
+    """Return the document of `render_many`, or the bytes of a picture or a pprof file.
 
     Raises:
-        UsageError: as for `render_many`, except that pictures are allowed; also if a package that
+        UsageError: as for `render_many`, except that bytes are allowed; also if a package that
             the format needs is not installed.
     """
     if not reports:

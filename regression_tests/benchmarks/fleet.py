@@ -23,7 +23,7 @@ from leakguard.store import schema
 from leakguard.store.jsonl import RunWriter
 from leakguard.testing import RunStory, State
 
-COMMAND = "python -m regression_tests.benchmarks.fleet -o reports/fleet\n"
+COMMAND = "python -m regression_tests.benchmarks.fleet -o reports/fleet --runs 10000\n"
 GENERATIONS = 12
 #: Type that piles up, share of the runs that have it, bytes of one.
 PLANTED = (("app.Rollout", 0.2, 2_000_000), ("app.Frame", 0.07, 2_000_000),
@@ -89,12 +89,12 @@ def cost(command: list[str]) -> tuple[Cost, str]:
     return Cost(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss * 1_024), printed
 
 
-def page(runs: int, size: int, costs: dict[str, Cost], types: list[str]) -> str:
+def page(runs: int, size: int, costs: dict[str, Cost], types: list[str], lines: int) -> str:
     """Return the table in Markdown."""
     plain = costs["DuckDB alone, one column of every line"]
     return "\n".join((
         f"{runs:,} run files, {size / 1e6:,.1f} MB, three planted bugs. In order of damage: "
-        f"{', '.join(types[:3])}.",
+        f"{', '.join(types[:3])}. Printed: {lines} lines.",
         "",
         "| what | seconds | processor seconds | times DuckDB (processor) | memory of a process |",
         "|---|---:|---:|---:|---:|",
@@ -116,7 +116,7 @@ def main() -> int:
         size = sum(path.stat().st_size for path in folder.rglob("*.jsonl"))
         fleet = [sys.executable, "-m", "leakguard", "fleet"]
         costs = {}
-        costs["leakguard fleet"], _ = cost([*fleet, str(folder), "-o", str(table)])
+        costs["leakguard fleet"], told = cost([*fleet, str(folder), "-o", str(table)])
         costs["leakguard fleet, from the table it wrote"], said = cost(
             [*fleet, str(table), "--format", "json"]
         )
@@ -124,7 +124,7 @@ def main() -> int:
             [sys.executable, "-c", _PLAIN.format(folder)]
         )
     types = [bug["type"] for bug in json.loads(said)["bugs"]]
-    document = page(options.runs, size, costs, types)
+    document = page(options.runs, size, costs, types, len(told.splitlines()))
     print(document)
     if options.out is not None:
         options.out.mkdir(parents=True, exist_ok=True)

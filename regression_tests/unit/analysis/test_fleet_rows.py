@@ -7,8 +7,11 @@ from dataclasses import replace
 
 import pytest
 
+from leakguard.analysis import diagnose
+from leakguard.analysis.diagnosis import diagnose_briefly
 from leakguard.analysis.fleet import sightings
 from leakguard.model import Finding, Report, Run, RunInfo, Snapshot
+from leakguard.testing import RunStory, State
 
 _LEAK = Finding(
     "0123456789ab", "instances", "leak", "growing", "r", type="app.Env", held_by="app.envs[*]",
@@ -52,3 +55,15 @@ def test_time_that_cannot_be_read_is_unknown(started):
 def test_growth_without_bytes_has_no_damage():
     [row] = sightings(report(replace(_LEAK, bytes_per_generation=None)), "a.jsonl")
     assert row.leaked_bytes is None and row.damage is None
+
+
+def test_brief_diagnosis_makes_the_same_rows():
+    story = RunStory()
+    for kept in range(1, 13):
+        used = 2_000_000 * kept
+        metrics = {"rss": 90_000_000 + used, "heap_in_use": 30_000_000 + used}
+        story.generation(train=State(metrics, {"app.Env": kept}, {"app.Env": used}))
+    run = story.run()
+    whole, brief = (sightings(told, "run.jsonl") for told in (diagnose(run), diagnose_briefly(run)))
+    assert brief == whole
+    assert brief[0].type == "app.Env"
