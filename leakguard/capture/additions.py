@@ -34,6 +34,7 @@ _MOST_SOURCE, _MOST_OF_A_FILE, _MOST_SECONDS = 4_000_000, 500_000, 0.5
 
 _LOCAL = re.compile(r"local (\w+) in (\w+)\(\)")
 _CELL = re.compile(r"closure cell (\w+) of ")
+_DEFAULT = re.compile(r"default argument (\w+) of (?:.*\.)?(\w+)")
 _CACHE = re.compile(r"lru_cache of (?:.*\.)?(\w+)")
 _NAME = re.compile(r"\.?([A-Za-z_]\w*)")
 
@@ -165,7 +166,7 @@ def _wanted(trace: Sequence[Hop], *, chain: bool) -> Iterator[_Wanted]:
         if cached := _CACHE.match(label):
             yield _Wanted("caches", cached[1])
             return
-        if local := _LOCAL.match(label):
+        if local := _LOCAL.match(label) or _DEFAULT.match(label):
             yield _Wanted("adds", local[1], function=local[2])
             return
         if cell := _CELL.match(label):

@@ -40,6 +40,9 @@ SOURCE = """
         heapq.heappush(queue, model)
         handle = model.layer.register_forward_hook(print)
 
+    def parse(text, rejected=[]):
+        rejected.append(text)
+
     def main():
         results = []
         for _ in range(3):
@@ -87,6 +90,11 @@ def line(text: str) -> int:
             "note",
         ),
         ([Hop("local results in main()", "list")], "        results += [1]", "main"),
+        (
+            [MODULE, Hop(".parse", "function"), Hop("default argument rejected of parse", "list")],
+            "    rejected.append(text)",
+            "parse",
+        ),
         (
             [MODULE, Hop(".layer", "torch.nn.Linear"), Hop("._forward_hooks", "dict")],
             "    handle = model.layer.register_forward_hook(print)",
