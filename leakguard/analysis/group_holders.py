@@ -76,14 +76,15 @@ def lead_of_entries(types: Sequence[Growth], container: Growth) -> Growth | None
     """Return the type to name for a container's entries; None if no count of it grows.
 
     Entries that are tuples, lists or dicts say little. A class of the program with one instance in
-    each of them says more, and so does the type that has most of their bytes.
+    each of them says more, and so does the builtin type that has most of their bytes.
     """
     own = next((g for g in types if g.name == container.type), None)
     if container.type not in _RECORDS:
         return own
     one_each = (g for g in types if is_programs(g) and as_many(g, container))
     size = container.bytes_rate or 0.0
-    heavy = [g for g in types if MAJORITY * size <= (g.bytes_rate or 0.0) <= size / MAJORITY]
+    builtin = (g for g in types if not is_programs(g))
+    heavy = [g for g in builtin if MAJORITY * size <= (g.bytes_rate or 0.0) <= size / MAJORITY]
     most = max(heavy, key=lambda growing: growing.bytes_rate or 0.0, default=own)
     return next(one_each, most)
 
