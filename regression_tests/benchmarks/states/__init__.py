@@ -1,1 +1,1 @@
-"""States of a process with memory that may go: what ``leakguard.now()`` says, and what comes free."""
+"""States of a process with memory that may go, and what comes free of it."""

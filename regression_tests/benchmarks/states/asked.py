@@ -1,4 +1,4 @@
-"""Makes one state in this process, asks what may go, runs the statements, and prints what came free.
+"""Makes one state in this process, asks what may go, and prints what the statements freed.
 
     python -m regression_tests.benchmarks.states.asked PROGRAM COUNT
 

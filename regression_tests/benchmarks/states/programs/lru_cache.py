@@ -5,7 +5,7 @@ import functools
 import numpy
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def features(day):
     """Return the features of a day."""
     return numpy.full(1_000_000, float(day))

@@ -11,7 +11,7 @@ def fit(rows):
     raise ValueError(f"{matrix.shape} is singular")
 
 
-for attempt in range(6):
+for _ in range(6):
     try:
         fit(1_000)
     except ValueError as error:

@@ -10,7 +10,7 @@ model = torch.nn.Sequential(torch.nn.Linear(500, 1_000), torch.nn.ReLU(), torch.
 target_network = copy.deepcopy(model)
 optimiser = torch.optim.Adam(model.parameters())
 history = []
-for step in range(4):
+for _ in range(4):
     loss = (model(inputs[:100]) - targets[:100]).square().mean()
     optimiser.zero_grad()
     loss.backward()

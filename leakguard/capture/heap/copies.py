@@ -1,0 +1,94 @@
+"""Finds arrays and tensors with equal contents, by a digest of their memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable, Iterable, Iterator
+from hashlib import blake2b
+from typing import Any
+
+from leakguard.capture.heap.classes import namespace
+from leakguard.capture.heap.frameworks import Buffer, Frameworks
+from leakguard.capture.heap.places import Place
+
+_CHUNK = 1 << 20
+# The bytes at the beginning that are read of each, before any is read as a whole. Chosen: a page.
+_GLANCE = 4_096
+_WORD = 8
+
+
+def equal_places(
+    places: Iterable[Place], frameworks: Frameworks, least: int
+) -> Iterator[list[Place]]:
+    """Yield the places of equal arrays of at least ``least`` bytes, each with memory of its own.
+
+    Arrays that have one number everywhere are left out, because they are buffers in use more often
+    than copies. So are subclasses, such as parameters, which are copied for a reason.
+    """
+    memory: dict[int, tuple[Place, Buffer]] = {}
+    for place in places:
+        buffer = _whole(place.value, frameworks)
+        if buffer is not None and buffer.bytes >= least and buffer.device == "cpu":
+            memory.setdefault(buffer.start, (place, buffer))
+    with open("/proc/self/mem", "rb", buffering=0) as file:
+        for alike in _groups(memory.values(), lambda p, b: _form(p.value, b, frameworks)):
+            glances = _groups(
+                alike, lambda p, b: _read(file.fileno(), b.start, min(b.bytes, _GLANCE))
+            )
+            for near in glances:
+                for equal in _groups(near, lambda p, b: _digest(file.fileno(), b)):
+                    yield [place for place, _ in equal]
+
+
+def _groups(found: Iterable[tuple[Place, Buffer]], key: Any) -> list[list[tuple[Place, Buffer]]]:
+    """Return the groups of several with an equal key; a key of None is in no group."""
+    groups: dict[Hashable, list[tuple[Place, Buffer]]] = {}
+    for place, buffer in found:
+        name = key(place, buffer)
+        if name is not None:
+            groups.setdefault(name, []).append((place, buffer))
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _whole(value: Any, frameworks: Frameworks) -> Buffer | None:
+    try:
+        return frameworks.own_buffer(value)
+    except Exception:  # memory that cannot be told
+        return None
+
+
+def _form(value: Any, buffer: Buffer, frameworks: Frameworks) -> Hashable:
+    """Return what beside the memory decides whether two are equal; None for parts of a storage."""
+    numpy, torch = frameworks.numpy, frameworks.torch
+    if numpy is not None and type(value) is numpy.kind:
+        strides = numpy.interface(value).get("strides")
+        is_plain = not numpy.holds_objects(value)
+        return ("array", numpy.shape(value), str(numpy.dtype(value)), strides) if is_plain else None
+    if torch is None or torch.node(value) is not None:
+        return None
+    shape, strides = tuple(torch.shape(value)), tuple(namespace(torch.kind)["stride"](value))
+    shown = int(torch.dtype(value).itemsize)
+    for length in shape:
+        shown *= length
+    return ("tensor", shape, str(torch.dtype(value)), strides) if shown == buffer.bytes else None
+
+
+def _read(file: int, start: int, size: int) -> bytes | None:
+    try:
+        return os.pread(file, size, start)
+    except (OSError, OverflowError):
+        return None
+
+
+def _digest(file: int, buffer: Buffer) -> bytes | None:
+    """Return the digest of a memory; None if it cannot be read or repeats one number."""
+    digest, constant = blake2b(), True
+    first = _read(file, buffer.start, _WORD)
+    for offset in range(0, buffer.bytes, _CHUNK):
+        size = min(_CHUNK, buffer.bytes - offset)
+        chunk = _read(file, buffer.start + offset, size)
+        if chunk is None or len(chunk) != size:
+            return None
+        constant = constant and chunk[:_WORD] == first and chunk[_WORD:] == chunk[:-_WORD]
+        digest.update(chunk)
+    return None if constant else digest.digest()
