@@ -15,6 +15,8 @@ _CHUNK = 1 << 20
 # The bytes at the beginning that are read of each, before any is read as a whole. Chosen: a page.
 _GLANCE = 4_096
 _WORD = 8
+# The bytes that are read in all. Chosen: some seconds.
+_MOST_READ = 4_000_000_000
 
 
 def equal_places(
@@ -30,14 +32,27 @@ def equal_places(
         buffer = _whole(place.value, frameworks)
         if buffer is not None and buffer.bytes >= least and buffer.device == "cpu":
             memory.setdefault(buffer.start, (place, buffer))
-    with open("/proc/self/mem", "rb", buffering=0) as file:
-        for alike in _groups(memory.values(), lambda p, b: _form(p.value, b, frameworks)):
-            glances = _groups(
-                alike, lambda p, b: _read(file.fileno(), b.start, min(b.bytes, _GLANCE))
-            )
-            for near in glances:
-                for equal in _groups(near, lambda p, b: _digest(file.fileno(), b)):
-                    yield [place for place, _ in equal]
+    try:
+        file = os.open("/proc/self/mem", os.O_RDONLY)
+    except OSError:  # no such file on this system, or it may not be read
+        return
+    try:
+        for equal in _equal(list(memory.values()), file, frameworks):
+            yield [place for place, _ in equal]
+    finally:
+        os.close(file)
+
+
+def _equal(
+    found: list[tuple[Place, Buffer]], file: int, frameworks: Frameworks
+) -> Iterator[list[tuple[Place, Buffer]]]:
+    """Yield the groups of equal contents; what differs at its beginning is not read as a whole."""
+    left = _MOST_READ
+    for alike in _groups(found, lambda p, b: _form(p.value, b, frameworks)):
+        for near in _groups(alike, lambda p, b: _read(file, b.start, min(b.bytes, _GLANCE))):
+            left -= sum(buffer.bytes for _, buffer in near)
+            if left >= 0:
+                yield from _groups(near, lambda p, b: _digest(file, b))
 
 
 def _groups(found: Iterable[tuple[Place, Buffer]], key: Any) -> list[list[tuple[Place, Buffer]]]:

@@ -33,7 +33,7 @@ from leakguard.model.holding import HoldingKind
 
 #: A statement that would release fewer bytes is not reported.
 NOTABLE = 100_000
-# At most ``_MOST_VARIABLES`` variables are measured, and ``_MOST_GROUPS`` groups of copies or queues.
+# At most ``_MOST_VARIABLES`` variables are measured, and ``_MOST_GROUPS`` copied arrays or queues.
 # Chosen: each takes a heap walk of its own. A statement that changes single places changes at most
 # ``_MOST_TOLD`` of them, so that a person can read it.
 _MOST_VARIABLES, _MOST_GROUPS, _MOST_TOLD = 12, 4, 8
@@ -130,7 +130,8 @@ def _graphs(places: Iterable[Place], frameworks: Frameworks) -> Iterator[Cut]:
     torch = frameworks.torch
     if torch is None:
         return
-    made = [p for p in places if derives(type(p.value), torch.kind) and torch.node(p.value)]
+    tensors = [place for place in places if derives(type(place.value), torch.kind)]
+    made = [place for place in tensors if torch.node(place.value) is not None]
     for group in _by_container(made):
         shown = sum(extent[0] for p in group if (extent := extents_of(p.value, frameworks)))
         what = f"{_named(group)}, with the backward graph"

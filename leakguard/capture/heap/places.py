@@ -7,7 +7,6 @@ import sys
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, Literal
 
@@ -29,7 +28,7 @@ _OF_SHELL = re.compile(r"In|_ih|_i{1,3}|_i\d+|_dh|exit|quit|get_ipython|open")
 _DEFINITIONS = (type, ModuleType, FunctionType, BuiltinFunctionType, LRU_CACHE)
 _SEQUENCES = (list, deque)
 # What is never worth a statement of its own.
-_SMALL = frozenset({str, bytes, int, float, complex, bool, type(None)})
+_SMALL = frozenset(map(id, (str, bytes, int, float, complex, bool, type(None))))
 # Chosen: what a person can read in one statement, and entries enough for a list of batches.
 _DEEPEST, _MOST_ENTRIES, _MOST_PLACES, _LONGEST_KEY = 4, 2_000, 20_000, 40
 
@@ -83,7 +82,7 @@ def variables(main: dict[str, Any]) -> list[str]:
 
 
 def places_below(main: dict[str, Any]) -> list[Place]:
-    """Return the places that variables lead to through lists, dicts and instances of Python classes.
+    """Return the places that variables lead to through lists, dicts and instances.
 
     Each container is entered once, by the shortest way. Tuples, sets and instances of libraries
     are not entered, because no plain assignment changes them.
@@ -94,7 +93,7 @@ def places_below(main: dict[str, Any]) -> list[Place]:
     while waiting and len(found) < _MOST_PLACES:
         place, depth = waiting.popleft()
         value = place.value
-        if type(value) in _SMALL:
+        if id(type(value)) in _SMALL:
             continue
         found.append(place)
         if depth < _DEEPEST and id(value) not in seen:
@@ -109,13 +108,21 @@ def _inside(value: Any, text: str) -> Iterator[Place]:
         for position in range(min(len(value), _MOST_ENTRIES)):
             yield Place(value, position, text, "entry")
     elif cls is dict:
-        for key in islice(list(value), _MOST_ENTRIES):
-            if type(key) is int or (type(key) is str and len(key) <= _LONGEST_KEY):
+        for key in _plain_keys(value):
+            if type(key) is int or len(key) <= _LONGEST_KEY:
                 yield Place(value, key, text, "entry")
     elif _is_entered(cls):
-        for name in list(attributes := instance_dict(value) or {}):
-            if type(name) is str and name.isidentifier():
-                yield Place(attributes, name, text, "attribute")
+        attributes = instance_dict(value) or {}
+        for key in _plain_keys(attributes):
+            if type(key) is str and key.isidentifier():
+                yield Place(attributes, key, text, "attribute")
+
+
+def _plain_keys(entries: dict[Any, Any]) -> list[Any]:
+    """Return the first keys; none if one is no plain number or text, as its ``==`` may run."""
+    keys = list(entries)
+    is_plain = all(type(key) is str or type(key) is int for key in keys)
+    return keys[:_MOST_ENTRIES] if is_plain else []
 
 
 def _is_entered(cls: type) -> bool:
