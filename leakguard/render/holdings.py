@@ -16,7 +16,10 @@ def render_holdings(holdings: Holdings) -> str:
     may_go = [holding for holding in holdings.ranked if holding.may_go]
     in_use = [holding for holding in holdings.ranked if not holding.may_go]
     held = f"leakguard: objects hold {format_bytes(holdings.bytes)}"
-    lines = [*_since(holdings), f"{held}; {'what may go, and how:' if may_go else _end(in_use)}"]
+    lines = [
+        *_came_free(holdings),
+        f"{held}; {'what may go, and how:' if may_go else _end(in_use)}",
+    ]
     lines += _table(may_go)
     if in_use:
         lines += ["the largest variables, if they are not needed:", *_table(in_use)]
@@ -27,7 +30,7 @@ def _end(in_use: Sequence[Holding]) -> str:
     return "nothing of 100 kB or more may go" if in_use else _NOTHING
 
 
-def _since(holdings: Holdings) -> list[str]:
+def _came_free(holdings: Holdings) -> list[str]:
     """Return what came free since the look before, beside what was promised."""
     if holdings.came_free is None:
         return []

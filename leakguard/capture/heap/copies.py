@@ -9,7 +9,7 @@ from typing import Any
 
 from leakguard.capture.heap.classes import namespace
 from leakguard.capture.heap.frameworks import Buffer, Frameworks
-from leakguard.capture.heap.places import Place
+from leakguard.capture.heap.places import Assignable
 
 _CHUNK = 1 << 20
 # The bytes at the beginning that are read of each, before any is read as a whole. Chosen: a page.
@@ -20,14 +20,14 @@ _MOST_READ = 4_000_000_000
 
 
 def equal_places(
-    places: Iterable[Place], frameworks: Frameworks, least: int
-) -> Iterator[list[Place]]:
+    places: Iterable[Assignable], frameworks: Frameworks, least: int
+) -> Iterator[list[Assignable]]:
     """Yield the places of equal arrays of at least ``least`` bytes, each with memory of its own.
 
     Arrays that have one number everywhere are left out, because they are buffers in use more often
     than copies. So are subclasses, such as parameters, which are copied for a reason.
     """
-    memory: dict[int, tuple[Place, Buffer]] = {}
+    memory: dict[int, tuple[Assignable, Buffer]] = {}
     for place in places:
         buffer = _whole(place.value, frameworks)
         if buffer is not None and buffer.bytes >= least and buffer.device == "cpu":
@@ -44,8 +44,8 @@ def equal_places(
 
 
 def _equal(
-    found: list[tuple[Place, Buffer]], file: int, frameworks: Frameworks
-) -> Iterator[list[tuple[Place, Buffer]]]:
+    found: list[tuple[Assignable, Buffer]], file: int, frameworks: Frameworks
+) -> Iterator[list[tuple[Assignable, Buffer]]]:
     """Yield the groups of equal contents; what differs at its beginning is not read as a whole."""
     left = _MOST_READ
     for alike in _groups(found, lambda p, b: _form(p.value, b, frameworks)):
@@ -55,9 +55,11 @@ def _equal(
                 yield from _groups(near, lambda p, b: _digest(file, b))
 
 
-def _groups(found: Iterable[tuple[Place, Buffer]], key: Any) -> list[list[tuple[Place, Buffer]]]:
+def _groups(
+    found: Iterable[tuple[Assignable, Buffer]], key: Any
+) -> list[list[tuple[Assignable, Buffer]]]:
     """Return the groups of several with an equal key; a key of None is in no group."""
-    groups: dict[Hashable, list[tuple[Place, Buffer]]] = {}
+    groups: dict[Hashable, list[tuple[Assignable, Buffer]]] = {}
     for place, buffer in found:
         name = key(place, buffer)
         if name is not None:

@@ -18,7 +18,7 @@ from leakguard.capture.heap.graph import MakeGraph
 from leakguard.capture.heap.path_tree import NO_NODE
 from leakguard.capture.heap.places import (
     RESULTS,
-    Place,
+    Assignable,
     dropped,
     main_namespace,
     mapped,
@@ -46,7 +46,7 @@ class Cut:
     kind: HoldingKind
     what: str
     statement: str
-    places: tuple[Place, ...]
+    places: tuple[Assignable, ...]
     type: str | None = None
     kept: int = 0
 
@@ -92,7 +92,7 @@ def _last_exception() -> Iterator[Cut]:
         statement = f"{before}del {', '.join(f'{sys_name}.{name}' for name in names)}"
         printed = list(shell.printed_errors())
         statement = "; ".join([statement, *(f"{place.text} = None" for place in printed)])
-        places = [Place(own, name, "", "name") for name in names]
+        places = [Assignable(own, name, "", "name") for name in names]
         places += [*printed, *shell.last_cell()]
         yield Cut("exception", "the last exception and its frames", statement, tuple(places))
 
@@ -101,8 +101,8 @@ def _results(main: dict[str, Any]) -> Iterator[Cut]:
     results = main.get("_oh")
     if type(results) is dict:
         names = [n for n in main if type(n) is str and RESULTS.fullmatch(n)]
-        places = [Place(main, name, "", "name") for name in names]
-        places += [Place(results, key, "Out", "entry") for key in results]
+        places = [Assignable(main, name, "", "name") for name in names]
+        places += [Assignable(results, key, "Out", "entry") for key in results]
         places += [*(recent := list(shell.recent_results())), *shell.last_cell()]
         statement = shell.FORGET_RESULTS if recent else "%reset -f out"
         yield Cut("output", "results of cells (Out)", statement, tuple(places))
@@ -112,21 +112,21 @@ def _figures() -> Iterator[Cut]:
     helpers = sys.modules.get("matplotlib._pylab_helpers")
     figures = getattr(getattr(helpers, "Gcf", None), "figs", None)
     if figures is not None and derives(type(figures), dict) and dict.__len__(figures):
-        places = tuple(Place(figures, key, "", "entry") for key in list(dict.keys(figures)))
+        places = tuple(Assignable(figures, key, "", "entry") for key in list(dict.keys(figures)))
         before, pyplot = import_of("matplotlib.pyplot")
         yield Cut(
             "figures", f"{len(places)} open figures", f'{before}{pyplot}.close("all")', places
         )
 
 
-def _errors(places: Iterable[Place]) -> Iterator[Cut]:
+def _errors(places: Iterable[Assignable]) -> Iterator[Cut]:
     errors = [place for place in places if derives(type(place.value), BaseException)]
     for group in _by_container(errors):
         what = f"{_named(group)}, with the frames of tracebacks"
         yield Cut("exception", what, dropped(group), tuple(group), _type(group))
 
 
-def _graphs(places: Iterable[Place], frameworks: Frameworks) -> Iterator[Cut]:
+def _graphs(places: Iterable[Assignable], frameworks: Frameworks) -> Iterator[Cut]:
     torch = frameworks.torch
     if torch is None:
         return
@@ -138,9 +138,9 @@ def _graphs(places: Iterable[Place], frameworks: Frameworks) -> Iterator[Cut]:
         yield Cut("graph", what, mapped(group, "detach"), tuple(group), _type(group), shown)
 
 
-def _views(places: Iterable[Place], frameworks: Frameworks) -> Iterator[Cut]:
+def _views(places: Iterable[Assignable], frameworks: Frameworks) -> Iterator[Cut]:
     """Yield a cut for arrays and tensors that together show at most half of their memory."""
-    groups: dict[tuple[int, int], list[tuple[Place, int]]] = {}
+    groups: dict[tuple[int, int], list[tuple[Assignable, int]]] = {}
     for place in places:
         extent = extents_of(place.value, frameworks)
         if extent is not None and extent[1][1] >= NOTABLE:
@@ -155,7 +155,7 @@ def _views(places: Iterable[Place], frameworks: Frameworks) -> Iterator[Cut]:
         yield Cut("view", _named(group), statement, tuple(group), _type(group), kept)
 
 
-def _duplicates(places: Iterable[Place], frameworks: Frameworks) -> Iterator[Cut]:
+def _duplicates(places: Iterable[Assignable], frameworks: Frameworks) -> Iterator[Cut]:
     for equal in list(equal_places(places, frameworks, NOTABLE))[:_MOST_GROUPS]:
         source, *copies = equal
         group = copies if _fit(copies) else copies[:_MOST_TOLD]
@@ -163,22 +163,24 @@ def _duplicates(places: Iterable[Place], frameworks: Frameworks) -> Iterator[Cut
         yield Cut("duplicates", what, shared(group, source), tuple(group), _type(group))
 
 
-def _queues(places: Iterable[Place]) -> Iterator[Cut]:
+def _queues(places: Iterable[Assignable]) -> Iterator[Cut]:
     """Yield a cut for each of the longest queues; a thread that fills one keeps it alive, too."""
     queues = [(place.value, place.text) for place in places if type(place.value) is deque]
     for queue, text in sorted(queues, key=lambda told: -len(told[0]))[:_MOST_GROUPS]:
-        entries = tuple(Place(queue, position, text, "entry") for position in range(len(queue)))
+        entries = tuple(
+            Assignable(queue, position, text, "entry") for position in range(len(queue))
+        )
         what = f"{len(entries)} entries of {text}"
         yield Cut("variable", what, f"{text}.clear()", entries, "collections.deque")
 
 
-def _fit(places: list[Place]) -> bool:
+def _fit(places: list[Assignable]) -> bool:
     return all(place.container is places[0].container for place in places)
 
 
-def _by_container(places: Iterable[Place]) -> list[list[Place]]:
+def _by_container(places: Iterable[Assignable]) -> list[list[Assignable]]:
     """Return the largest groups of entries of one container; each name is a group of its own."""
-    groups: dict[tuple[int, str, str], list[Place]] = {}
+    groups: dict[tuple[int, str, str], list[Assignable]] = {}
     for place in places:
         kind = qualified_name(type(place.value))
         own = "" if place.form == "entry" else place.text
@@ -187,11 +189,11 @@ def _by_container(places: Iterable[Place]) -> list[list[Place]]:
     return [g if len(g) == len(g[0].container) else g[:_MOST_TOLD] for g in largest]
 
 
-def _named(places: list[Place]) -> str:
+def _named(places: list[Assignable]) -> str:
     return places[0].text if len(places) == 1 else f"{len(places)} entries of {places[0].holder}"
 
 
-def _type(places: list[Place]) -> str:
+def _type(places: list[Assignable]) -> str:
     return qualified_name(type(places[0].value))
 
 
@@ -199,7 +201,7 @@ def _variables(main: dict[str, Any], make_graph: MakeGraph, told: set[str]) -> I
     """Yield a cut for each of the main module's variables that retain the most."""
     names = [name for name in variables(main) if name not in told]
     for name in _largest(main, names, make_graph):
-        places = (Place(main, name, "", "name"),)
+        places = (Assignable(main, name, "", "name"),)
         kind = qualified_name(type(main[name]))
         yield Cut("variable", name, f"del {name}", places, kind)
 

@@ -8,7 +8,7 @@ from leakguard.capture.heap.half_built import referents
 from leakguard.capture.heap.walked_graph import WalkedGraph
 
 # Of more objects the references are not counted. Chosen, to limit the cost.
-_MOST_ADRIFT = 300_000
+_MOST_COUNTED = 300_000
 
 
 def leave_ring() -> int:
@@ -27,7 +27,7 @@ def garbage_bytes(walked: WalkedGraph, ring: int) -> int:
     """
     graph, first = walked.graph, walked.rooted
     probe = graph.find_at(ring)
-    if probe < first or len(graph) - first > _MOST_ADRIFT:
+    if probe < first or len(graph) - first > _MOST_COUNTED:
         return walked.adrift[1]
     own = _references(walked, probe) - 1
     unknown = {node: _references(walked, node) - own for node in range(first, len(graph))}

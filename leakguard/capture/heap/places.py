@@ -34,7 +34,7 @@ _DEEPEST, _MOST_ENTRIES, _MOST_PLACES, _LONGEST_KEY = 4, 2_000, 20_000, 40
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Assignable:
     """One reference that the program can assign to, and how it is written.
 
     Attributes:
@@ -81,15 +81,15 @@ def variables(main: dict[str, Any]) -> list[str]:
     return [name for name in list(main) if type(name) is str and _is_variable(name, main[name])]
 
 
-def places_below(main: dict[str, Any]) -> list[Place]:
+def places_below(main: dict[str, Any]) -> list[Assignable]:
     """Return the places that variables lead to through lists, dicts and instances.
 
     Each container is entered once, by the shortest way. Tuples, sets and instances of libraries
     are not entered, because no plain assignment changes them.
     """
-    found: list[Place] = []
+    found: list[Assignable] = []
     seen: set[int] = {id(main)}
-    waiting = deque((Place(main, name, "", "name"), 0) for name in variables(main))
+    waiting = deque((Assignable(main, name, "", "name"), 0) for name in variables(main))
     while waiting and len(found) < _MOST_PLACES:
         place, depth = waiting.popleft()
         value = place.value
@@ -102,20 +102,20 @@ def places_below(main: dict[str, Any]) -> list[Place]:
     return found
 
 
-def _inside(value: Any, text: str) -> Iterator[Place]:
+def _inside(value: Any, text: str) -> Iterator[Assignable]:
     cls = type(value)
     if cls is list:
         for position in range(min(len(value), _MOST_ENTRIES)):
-            yield Place(value, position, text, "entry")
+            yield Assignable(value, position, text, "entry")
     elif cls is dict:
         for key in _plain_keys(value):
             if type(key) is int or len(key) <= _LONGEST_KEY:
-                yield Place(value, key, text, "entry")
+                yield Assignable(value, key, text, "entry")
     elif _is_entered(cls):
         attributes = instance_dict(value) or {}
         for key in _plain_keys(attributes):
             if type(key) is str and key.isidentifier():
-                yield Place(attributes, key, text, "attribute")
+                yield Assignable(attributes, key, text, "attribute")
 
 
 def _plain_keys(entries: dict[Any, Any]) -> list[Any]:
@@ -137,14 +137,14 @@ def _is_variable(name: str, value: object) -> bool:
     return not hidden and not any(derives(type(value), kind) for kind in _DEFINITIONS)
 
 
-def fills(places: Sequence[Place]) -> bool:
+def fills(places: Sequence[Assignable]) -> bool:
     """Return whether the places are all entries of one list or dict with several of them."""
     first = places[0]
     alike = all(p.container is first.container and p.form == "entry" for p in places)
     return alike and 1 < len(places) == len(first.container)
 
 
-def mapped(places: Sequence[Place], method: str) -> str:
+def mapped(places: Sequence[Assignable], method: str) -> str:
     """Return the statement that replaces what the places refer to by what a method returns."""
     first = places[0]
     if not fills(places):
@@ -155,7 +155,7 @@ def mapped(places: Sequence[Place], method: str) -> str:
     return f"{first.holder}.update({new})"
 
 
-def dropped(places: Sequence[Place]) -> str:
+def dropped(places: Sequence[Assignable]) -> str:
     """Return the statement that drops what the places refer to."""
     if fills(places):
         return f"{places[0].holder}.clear()"
@@ -164,7 +164,7 @@ def dropped(places: Sequence[Place]) -> str:
     return "; ".join([f"del {', '.join(names)}"] * bool(names) + others)
 
 
-def shared(places: Sequence[Place], source: Place) -> str:
+def shared(places: Sequence[Assignable], source: Assignable) -> str:
     """Return the statement that makes the places refer to what ``source`` refers to."""
     first, all_of_them = places[0], list(places)
     if source.container is first.container:

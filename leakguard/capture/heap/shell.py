@@ -9,7 +9,7 @@ from typing import Any
 
 from leakguard.capture.heap.attributes import instance_dict
 from leakguard.capture.heap.classes import derives, module_namespace, namespace
-from leakguard.capture.heap.places import RESULTS, Place
+from leakguard.capture.heap.places import RESULTS, Assignable
 
 _PRINTERS = ("InteractiveTB", "SyntaxTB")
 _RECENT = ("_", "__", "___")
@@ -34,33 +34,33 @@ def _shell() -> dict[Any, Any]:
     return {} if running is None else _attributes(running)
 
 
-def last_cell() -> Iterator[Place]:
+def last_cell() -> Iterator[Assignable]:
     """Yield the result of the last cell; IPython replaces it when the next cell ends."""
     traits = _shell().get("_trait_values")
     if type(traits) is dict and "last_execution_result" in traits:
-        yield Place(traits, "last_execution_result", "", "name")
+        yield Assignable(traits, "last_execution_result", "", "name")
 
 
-def printed_errors() -> Iterator[Place]:
+def printed_errors() -> Iterator[Assignable]:
     """Yield what the printers of tracebacks keep of the last one."""
     shell = _shell()
     for name in _PRINTERS:
         attributes = _attributes(shell.get(name))
         for key, value in list(attributes.items()):
             if type(key) is str and _is_error(value):
-                yield Place(attributes, key, f"get_ipython().{name}", "attribute")
+                yield Assignable(attributes, key, f"get_ipython().{name}", "attribute")
 
 
-def recent_results() -> Iterator[Place]:
+def recent_results() -> Iterator[Assignable]:
     """Yield what the display of results keeps of the last three, and the hidden names of all."""
     attributes = _attributes(_shell().get("displayhook"))
     for key in _RECENT:
         if key in attributes:
-            yield Place(attributes, key, "get_ipython().displayhook", "attribute")
+            yield Assignable(attributes, key, "get_ipython().displayhook", "attribute")
     hidden = _shell().get("user_ns_hidden")
     for key in list(hidden) if type(hidden) is dict else ():
         if type(key) is str and RESULTS.fullmatch(key):
-            yield Place(hidden, key, "get_ipython().user_ns_hidden", "entry")
+            yield Assignable(hidden, key, "get_ipython().user_ns_hidden", "entry")
 
 
 def _is_error(value: Any) -> bool:
