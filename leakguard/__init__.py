@@ -31,6 +31,8 @@ __all__ = [
     "render",
 ]
 
+# What the last call of ``now`` found: names and numbers, no object of the program.
+_last_look: Holdings | None = None
 _OF_GUARD = ("LeakGuard", "expect_freed")
 
 
@@ -68,20 +70,25 @@ def diagnose(run: Run) -> Report:
 def now() -> Holdings:
     """Return what holds memory now and may be dropped, each with the statement that frees it.
 
-    It looks at the last exception, results of cells, garbage, figures, caches of functions, and the
-    variables of the main module. In a notebook, ``%leakguard`` prints the same. Each statement was
-    tried in a copy of the process.
+    It looks at the last exception, results of cells, garbage, figures, caches of functions, copies,
+    views, graphs, and the variables of the main module. In a notebook, ``%leakguard`` prints the
+    same. Each statement was tried in a copy of the process. From the second call on, the result
+    tells what came free since the call before.
 
     Raises:
         UsageError: no look can be taken here; the message says why.
     """
     from leakguard.capture import heap
     from leakguard.capture.probe import Unavailable
+    from leakguard.model.holding import since
 
+    global _last_look
     try:
-        return heap.holdings()
+        look = heap.holdings()
     except Unavailable as reason:
         raise UsageError(f"what holds memory cannot be told: {reason}") from None
+    told, _last_look = since(_last_look, look), look
+    return told
 
 
 def load_ipython_extension(shell: object) -> None:

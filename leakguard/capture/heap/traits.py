@@ -75,14 +75,14 @@ def _are_views(things: Sequence[Any], frameworks: Frameworks) -> bool:
 
     Rows of one array do not count: they all keep the same memory, however many they are.
     """
-    extents = [found for thing in things if (found := _extents(thing, frameworks)) is not None]
+    extents = [found for thing in things if (found := extents_of(thing, frameworks)) is not None]
     memory = {key: size for _, (key, size) in extents}
     shown, kept = sum(size for size, _ in extents), sum(memory.values())
     apart = bool(memory) and 2 * len(memory) > len(extents)
     return apart and kept >= max(_TIMES * shown, shown + _WORTH_COPYING * len(memory))
 
 
-def _extents(thing: Any, frameworks: Frameworks) -> tuple[int, _Extent] | None:
+def extents_of(thing: Any, frameworks: Frameworks) -> tuple[int, _Extent] | None:
     """Return the bytes that an array or tensor shows, and its whole memory; None for others."""
     numpy, torch = frameworks.numpy, frameworks.torch
     try:
