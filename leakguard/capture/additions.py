@@ -110,7 +110,7 @@ class Additions:
         """Return all statements that keep something under a name; None if time is up."""
         if self._texts is None:
             files = _files_of_program() if self._files is None else self._files
-            self._texts = dict(_read(dict.fromkeys(files)))
+            self._texts = dict(_sources(dict.fromkeys(files)))
         written = re.compile(rf"\b{name}\b")
         found: list[_Kept] = []
         for file, text in self._texts.items():
@@ -124,7 +124,7 @@ class Additions:
         return found
 
 
-def _read(files: Iterable[str]) -> Iterator[tuple[str, str]]:
+def _sources(files: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Yield each file that can be read and is of usual size, with its text, up to a limit."""
     left = _MOST_SOURCE
     for file in files:
