@@ -1,0 +1,73 @@
+"""The names that statements bind and use."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+Loop = ast.For | ast.AsyncFor | ast.While
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def used(nodes: Iterable[ast.AST]) -> set[str]:
+    """Return the names that are read anywhere in some nodes, also in functions."""
+    return {
+        part.id
+        for node in nodes
+        for part in ast.walk(node)
+        if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Store)
+    }
+
+
+def bound(nodes: Iterable[ast.AST]) -> set[str]:
+    """Return the names that statements bind in their own scope, not those inside of functions."""
+    return {name for node in nodes for part in own_scope(node) for name in _bound_by(part)}
+
+
+def own_scope(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield a node and what is below it, but nothing of another scope that it opens."""
+    yield node
+    if isinstance(node, (*_SCOPES, *_COMPREHENSIONS)):
+        return
+    for child in ast.iter_child_nodes(node):
+        yield from own_scope(child)
+
+
+def has_loop(nodes: Iterable[ast.AST]) -> bool:
+    """Return whether a loop statement is among some statements, not counting functions."""
+    return any(isinstance(part, Loop) for node in nodes for part in own_scope(node))
+
+
+def covers(node: ast.stmt, line: int) -> bool:
+    """Return whether a line of the text belongs to a statement."""
+    return node.lineno <= line <= (node.end_lineno or node.lineno)
+
+
+def last_name(node: ast.AST | None) -> str | None:
+    """Return the name of a variable, or the attribute's name; None for other expressions."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else None
+
+
+def required(function: Function, *, is_method: bool = False) -> list[str]:
+    """Return the parameters of a function without a default."""
+    given = function.args
+    positional = [each.arg for each in (*given.posonlyargs, *given.args)]
+    without = positional[: len(positional) - len(given.defaults)][int(is_method) :]
+    named = zip(given.kwonlyargs, given.kw_defaults, strict=True)
+    return [*without, *(each.arg for each, default in named if default is None)]
+
+
+def _bound_by(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        yield node.id
+    elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        yield node.name
+    elif isinstance(node, ast.Import | ast.ImportFrom):
+        for alias in node.names:
+            yield alias.asname or alias.name.partition(".")[0]
+    elif isinstance(node, ast.ExceptHandler) and node.name:
+        yield node.name
