@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from leakguard.reproducing.names import bound, own_scope, used
+from leakguard.reproducing.names import bound, free, last_name, used
 
 _BUDGET = "memory_budget"
 _FIRST_ROUNDS = 5  # what the mark takes if nothing is said
@@ -29,6 +30,12 @@ class Turn:
     target: ast.expr | None = None
     source: ast.expr | None = None
 
+    def tidy(self) -> Turn:
+        """Return the turn without a target that no statement reads."""
+        if self.target is None or bound([self.target]) & used(self.body):
+            return self
+        return Turn(self.body)
+
     @property
     def leaves_early(self) -> bool:
         """Whether a statement ends or skips the turn, so that the turn must be one of a loop."""
@@ -45,7 +52,7 @@ class Draft:
         before: the set-up in the test; a ``with`` without a body holds all that follows.
         turn: what is repeated.
         is_async: whether the set-up and the turn are parts of a coroutine.
-        kept: names; a statement of the turn that has one of them is not left out.
+        kept: names of the holder; a statement of the turn that has one is not left out.
         times: how many turns a generation has.
         rounds: the generations before the first judgement.
     """
@@ -96,8 +103,17 @@ class Draft:
             left = [p for p in head if not _is_unused(p, _used_beside(p, head, inner))]
             if len(left) == len(head):
                 needed = used([*head, *inner])
-                return replace(self, head=tuple(_narrowed(part, needed) for part in left))
+                narrowed = tuple(_narrowed(part, needed) for part in left)
+                return replace(self, head=narrowed, turn=self.turn.tidy())
             head = left
+
+    @property
+    def unknown(self) -> set[str]:
+        """The names that are used and that nothing defines, so that the test cannot run."""
+        inside = [*self.before, *self.turn.body]
+        taken = set().union(*(free(part) for part in (*self.head, *inside)))
+        target = bound([self.turn.target]) if self.turn.target is not None else set()
+        return taken - bound([*self.head, *inside]) - target - set(dir(builtins))
 
     def _droppable(self) -> Iterator[ast.stmt]:
         for part in (*self.head, *self.before):
@@ -107,8 +123,12 @@ class Draft:
             yield from self._parts(part)
 
     def _parts(self, statement: ast.stmt) -> Iterator[ast.stmt]:
-        """Yield a statement of the turn and those in its blocks, but no place of the holder."""
-        if not self.kept & _mentioned(statement):
+        """Yield a statement of the turn and those in its blocks.
+
+        One that names the holder stays, because it may be what frees the objects in another case;
+        one that prints frees nothing.
+        """
+        if not self.kept & _mentioned(statement) or _prints(statement):
             yield statement
         if isinstance(statement, ast.If | ast.For | ast.While | ast.With | ast.Try):
             for block in (statement.body, getattr(statement, "orelse", [])):
@@ -136,9 +156,10 @@ class Draft:
 
     def _shared(self) -> set[str]:
         """Return the names that the test binds and that what it copied knows as its globals."""
-        inside = bound([*self.before, *self.turn.body]) | used_targets(self.turn.target)
+        target = [self.turn.target] if self.turn.target is not None else []
+        inside = bound([*self.before, *self.turn.body, *target])
         functions = [part for part in self.head if isinstance(part, _SCOPES)]
-        return inside & (bound(self.head) | used(functions))
+        return inside & bound(self.head).union(*map(free, functions))
 
     def _rounds(self) -> tuple[_Rounds, list[ast.stmt]]:
         """Return what precedes the rounds, and the rounds."""
@@ -170,11 +191,6 @@ class Draft:
         names = [n for n in ("asyncio", "itertools") if n in needed and n not in bound(self.head)]
         pytest = [] if "pytest" in bound(self.head) else ["pytest"]
         return _statements("\n".join(f"import {name}" for name in (*names, *pytest)))
-
-
-def used_targets(target: ast.expr | None) -> set[str]:
-    """Return the names that the head of a loop binds."""
-    return bound([target]) if target is not None else set()
 
 
 def _counted(source: ast.expr | None) -> str | None:
@@ -247,6 +263,11 @@ def _calls(part: ast.stmt) -> bool:
 
 def _is_future(part: ast.stmt) -> bool:
     return isinstance(part, ast.ImportFrom) and part.module == "__future__"
+
+
+def _prints(statement: ast.stmt) -> bool:
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(call, ast.Call) and last_name(call.func) == "print"
 
 
 def _mentioned(statement: ast.stmt) -> set[str]:

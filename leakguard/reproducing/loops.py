@@ -39,9 +39,7 @@ class _Way:
 
     def into(self, *statements: ast.stmt) -> _Way:
         """Return the way into a block, past the statements that stand for its head."""
-        return replace(
-            self, before=(*self.before, *statements), depth=self.depth + 1, at_top=False
-        )
+        return replace(self, before=(*self.before, *statements), depth=self.depth + 1, at_top=False)
 
 
 @dataclass
@@ -143,9 +141,7 @@ def _first_turn(loop: ast.For | ast.While) -> list[ast.stmt]:
     return ast.parse(f"{ast.unparse(loop.target)} = next(iter({ast.unparse(loop.iter)}))").body
 
 
-def _bindings(
-    place: ast.expr, call: ast.Call | None, function: Function
-) -> list[ast.stmt] | None:
+def _bindings(place: ast.expr, call: ast.Call | None, function: Function) -> list[ast.stmt] | None:
     """Return assignments of the arguments to the parameters; None if they do not fit."""
     given = function.args
     if given.vararg or given.kwarg or given.posonlyargs:

@@ -17,8 +17,26 @@ def used(nodes: Iterable[ast.AST]) -> set[str]:
         part.id
         for node in nodes
         for part in ast.walk(node)
-        if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Store)
+        if isinstance(part, ast.Name) and not _is_store(part)
     }
+
+
+def free(node: ast.AST) -> set[str]:
+    """Return the names that a function, class or other node takes from the scope around it."""
+    names = {
+        part.id for part in own_scope(node) if isinstance(part, ast.Name) and not _is_store(part)
+    }
+    for part in own_scope(node):
+        if part is not node and isinstance(part, (*_SCOPES, *_COMPREHENSIONS)):
+            names |= free(part)
+    if not isinstance(node, (*_SCOPES, *_COMPREHENSIONS)):
+        return names
+    below = list(ast.iter_child_nodes(node))
+    inside = set().union(*(free(part) for part in below))
+    own = {name for part in below for each in own_scope(part) for name in _bound_by(each)}
+    declared = {name for part in below for each in own_scope(part) for name in _declared(each)}
+    parameters = {part.arg for part in ast.walk(node) if isinstance(part, ast.arg)}
+    return inside - ((own | parameters) - declared)
 
 
 def bound(nodes: Iterable[ast.AST]) -> set[str]:
@@ -61,8 +79,16 @@ def required(function: Function, *, is_method: bool = False) -> list[str]:
     return [*without, *(each.arg for each, default in named if default is None)]
 
 
+def _is_store(node: ast.Name) -> bool:
+    return isinstance(node.ctx, ast.Store)
+
+
+def _declared(node: ast.AST) -> list[str]:
+    return node.names if isinstance(node, ast.Global) else []
+
+
 def _bound_by(node: ast.AST) -> Iterator[str]:
-    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+    if isinstance(node, ast.Name) and _is_store(node):
         yield node.id
     elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         yield node.name

@@ -114,7 +114,7 @@ class ProgramFile:
         for part in own_scope(statement):
             if not isinstance(part, ast.Call):
                 continue
-            handed = [each for each in (*part.args, *(k.value for k in part.keywords))]
+            handed = (*part.args, *(each.value for each in part.keywords))
             for place, call in ((part.func, part), *((each, None) for each in handed)):
                 found = named.get(last_name(place) or "", ())
                 if len(found) == 1:

@@ -48,7 +48,7 @@ def _fewer_statements(draft: Draft, trial: Trial) -> Iterator[Draft]:
             gone = set(range(max(0, end - step), end))
             less = draft.without(gone).tidy()
             end -= len(gone)
-            if trial.fails(less):
+            if less.unknown <= draft.unknown and trial.fails(less):
                 draft = less
                 end = min(end, draft.size)
                 yield draft
