@@ -11,6 +11,7 @@ from leakguard.model.finding import Finding
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _FRAME = re.compile(r"^(?P<file>.+):(?P<line>\d+)\b")
 _ENTRY = re.compile(r"\[[^\]]*\]")
+_LOCAL = re.compile(r"\blocal (\w+) in \w+\(\)")
 Told = Mapping[str, Any]
 
 
@@ -19,7 +20,8 @@ def holder_name(held_by: str | None) -> str | None:
 
     The name of the module alone is none.
     """
-    names = _NAME.findall(_ENTRY.sub("", held_by or ""))
+    path = _LOCAL.sub(r"local.\1", _ENTRY.sub("", held_by or ""))
+    names = _NAME.findall(path)
     return names[-1] if len(names) > 1 else None
 
 
