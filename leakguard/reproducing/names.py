@@ -13,19 +13,12 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 def used(nodes: Iterable[ast.AST]) -> set[str]:
     """Return the names that are read anywhere in some nodes, also in functions."""
-    return {
-        part.id
-        for node in nodes
-        for part in ast.walk(node)
-        if isinstance(part, ast.Name) and not _is_store(part)
-    }
+    return {name for node in nodes for part in ast.walk(node) for name in _read_by(part)}
 
 
 def free(node: ast.AST) -> set[str]:
     """Return the names that a function, class or other node takes from the scope around it."""
-    names = {
-        part.id for part in own_scope(node) if isinstance(part, ast.Name) and not _is_store(part)
-    }
+    names = {name for part in own_scope(node) for name in _read_by(part)}
     for part in own_scope(node):
         if part is not node and isinstance(part, (*_SCOPES, *_COMPREHENSIONS)):
             names |= free(part)
@@ -77,6 +70,14 @@ def required(function: Function, *, is_method: bool = False) -> list[str]:
     without = positional[: len(positional) - len(given.defaults)][int(is_method) :]
     named = zip(given.kwonlyargs, given.kw_defaults, strict=True)
     return [*without, *(each.arg for each, default in named if default is None)]
+
+
+def _read_by(node: ast.AST) -> Iterator[str]:
+    """Yield the name that a node reads, also that of ``name += 1``, which counts as bound, too."""
+    if isinstance(node, ast.Name) and not _is_store(node):
+        yield node.id
+    elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+        yield node.target.id
 
 
 def _is_store(node: ast.Name) -> bool:
