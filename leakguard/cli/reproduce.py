@@ -15,11 +15,11 @@ from leakguard.fixing.tree import Tree, copied
 from leakguard.model.finding import Finding
 from leakguard.model.run import Run
 from leakguard.render.text import clean
-from leakguard.reproducing.draft import Draft
 from leakguard.reproducing.likeness import holder_name
-from leakguard.reproducing.reproduction import Program, drafts, found_by, program_of
+from leakguard.reproducing.reproduction import LeakingProgram, found_by, program_of, sketches
 from leakguard.reproducing.shrinking import shrunk
-from leakguard.reproducing.trial import Trial
+from leakguard.reproducing.sketch import Sketch
+from leakguard.reproducing.tryout import Tryout
 
 _FILE = "test_leak.py"  # the name in the copy, where the test goes to standard output
 
@@ -51,36 +51,40 @@ def reproduce(
     finding = chosen_finding(report, number, run)
     with copied(Path.cwd()) as tree:
         program = program_of(tree.folder, report.run, finding, command)
-        trial = _trial(tree, program, finding, command, output)
-        trial.limit, trial.most = limit, tries
-        draft, tried = _found(program, trial, report.run)
-        if draft is None:
+        tryout = _tryout(tree, program, finding, command, output)
+        tryout.limit, tryout.most = limit, tries
+        sketch, tried = _found(program, tryout, report.run)
+        if sketch is None:
             complain(f"no test fails on this finding. {_why(finding, program, tried)}")
             return 1
-        before = len(_written(draft, trial, finding, run, 0).splitlines())
-        complain(f"{draft.what} fails on it; making the test of {before} lines smaller")
-        smallest = shrunk(draft, trial)
-    text = _written(smallest, trial, finding, run, before)
+        before = len(_written(sketch, tryout, finding, run, 0).splitlines())
+        complain(f"{sketch.what} fails on it; making the test of {before} lines smaller")
+        smallest = shrunk(sketch, tryout)
+    text = _written(smallest, tryout, finding, run, before)
     write_document(text, output)
     lines = len(text.splitlines())
-    complain(f"{lines} lines, {before} before; {trial.runs} tests ran for {trial.seconds:.0f} s")
+    complain(f"{lines} lines, {before} before; {tryout.runs} tests ran for {tryout.seconds:.0f} s")
     return 0
 
 
-def _trial(
-    tree: Tree, program: Program, finding: Finding, command: tuple[str, ...], output: Path | None
-) -> Trial:
-    """Return trials whose file is where the test will be, as seen from the program's folder."""
+def _tryout(
+    tree: Tree,
+    program: LeakingProgram,
+    finding: Finding,
+    command: tuple[str, ...],
+    output: Path | None,
+) -> Tryout:
+    """Return tryouts whose file is where the test will be, as seen from the program's folder."""
     place = _FILE if output is None else output
     below = _below(Path.cwd(), Path(place)) or Path(Path(place).name)
     first = Path(command[0]).name if command else ""
     python = tree.moved(command[0]) if first.startswith("python") else sys.executable
-    return Trial(tree, finding, program.texts, tree.folder / below, _name(finding), python)
+    return Tryout(tree, finding, program.texts, tree.folder / below, _name(finding), python)
 
 
-def _found(program: Program, trial: Trial, run: Run) -> tuple[Draft | None, list[str]]:
-    folder = trial.file.parent.relative_to(trial.tree.folder).as_posix()
-    return found_by(drafts(program, trial.finding, folder), trial)
+def _found(program: LeakingProgram, tryout: Tryout, run: Run) -> tuple[Sketch | None, list[str]]:
+    folder = tryout.file.parent.relative_to(tryout.tree.folder).as_posix()
+    return found_by(sketches(program, tryout.finding, folder), tryout)
 
 
 def _below(folder: Path, file: Path) -> Path | None:
@@ -97,16 +101,16 @@ def _name(finding: Finding) -> str:
     return f"test_{re.sub(r'[^a-z0-9]+', '_', grows.lower()).strip('_')}_does_not_grow"
 
 
-def _written(draft: Draft, trial: Trial, finding: Finding, run: Path | str, before: int) -> str:
-    shrinking = f", {before} lines before {trial.runs} runs made it smaller" if before else ""
+def _written(sketch: Sketch, tryout: Tryout, finding: Finding, run: Path | str, before: int) -> str:
+    shrinking = f", {before} lines before {tryout.runs} runs made it smaller" if before else ""
     lines = (
         f"Fails on this finding of {Path(run).name}: {headline(finding)}",
-        f"Written by leakguard reproduce: {draft.what}{shrinking}.",
+        f"Written by leakguard reproduce: {sketch.what}{shrinking}.",
     )
-    return draft.text(trial.name, "\n".join(f"# {clean(' '.join(x.split()))}" for x in lines))
+    return sketch.text(tryout.name, "\n".join(f"# {clean(' '.join(x.split()))}" for x in lines))
 
 
-def _why(finding: Finding, program: Program, tried: list[str]) -> str:
+def _why(finding: Finding, program: LeakingProgram, tried: list[str]) -> str:
     """Return what was tried, or why nothing could be."""
     if tried:
         return f"Tried: {'; '.join(tried)}"

@@ -5,16 +5,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping, Sequence
 
-from leakguard.reproducing.draft import Draft, Turn
 from leakguard.reproducing.head import head_of
 from leakguard.reproducing.names import Function, last_name, required
-from leakguard.reproducing.place import Place
 from leakguard.reproducing.program_file import ProgramFile
+from leakguard.reproducing.sketch import Sketch, Turn
+from leakguard.reproducing.stack_line import StackLine
 
 
 def calls(
-    found: Sequence[Place], files: Mapping[str, ProgramFile], folder: str, kept: frozenset[str]
-) -> Iterator[Draft | str]:
+    found: Sequence[StackLine], files: Mapping[str, ProgramFile], folder: str, kept: frozenset[str]
+) -> Iterator[Sketch | str]:
     """Yield a test for each function on the stack, the innermost first, or why there is none."""
     for place in found:
         around = files[place.path].function_at(place.line)
@@ -29,7 +29,7 @@ def calls(
 def _call(
     file: ProgramFile, owner: ast.ClassDef | None, function: Function, folder: str,
     kept: frozenset[str],
-) -> Draft | str:  # fmt: skip
+) -> Sketch | str:  # fmt: skip
     named = function.name if owner is None else f"{owner.name}.{function.name}"
     missing = required(function, is_method=owner is not None)
     if missing:
@@ -46,7 +46,7 @@ def _call(
     is_async = isinstance(function, ast.AsyncFunctionDef)
     turn = Turn(tuple(ast.parse(f"await {text}" if is_async else text).body))
     head = head_of(file, [*before, *turn.body], folder)
-    return Draft(f"a call of {named}()", head, tuple(before), turn, is_async, kept)
+    return Sketch(f"a call of {named}()", head, tuple(before), turn, is_async, kept)
 
 
 def _receiver(file: ProgramFile, owner: ast.ClassDef) -> str | None:

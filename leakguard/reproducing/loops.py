@@ -6,18 +6,18 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from leakguard.reproducing.draft import Draft, Turn
 from leakguard.reproducing.head import head_of
 from leakguard.reproducing.names import Function, covers, has_loop, last_name
-from leakguard.reproducing.place import Place
 from leakguard.reproducing.program_file import ProgramFile, is_start
+from leakguard.reproducing.sketch import Sketch, Turn
+from leakguard.reproducing.stack_line import StackLine
 
 # Chosen: a loop that lies deeper below the start than so many calls and blocks is not looked for.
 _DEEPEST = 12
 
 
 @dataclass(frozen=True)
-class _Way:
+class _Descent:
     """How far a search has come from the start of a file.
 
     ``copied`` are the statements of the top level that came before, ``before`` those of blocks and
@@ -31,13 +31,13 @@ class _Way:
     depth: int = 0
     at_top: bool = True
 
-    def after(self, statements: Sequence[ast.stmt]) -> _Way:
+    def after(self, statements: Sequence[ast.stmt]) -> _Descent:
         """Return the way past some statements of the block."""
         if self.at_top:
             return replace(self, copied=(*self.copied, *statements))
         return replace(self, before=(*self.before, *statements))
 
-    def into(self, *statements: ast.stmt) -> _Way:
+    def into(self, *statements: ast.stmt) -> _Descent:
         """Return the way into a block, past the statements that stand for its head."""
         return replace(self, before=(*self.before, *statements), depth=self.depth + 1, at_top=False)
 
@@ -54,19 +54,19 @@ class LoopSearch:
     """
 
     file: ProgramFile
-    found: Sequence[Place]
+    found: Sequence[StackLine]
     folder: str
     kept: frozenset[str]
     _visited: set[str] = field(default_factory=set)
 
-    def drafts(self) -> Iterator[Draft]:
+    def sketches(self) -> Iterator[Sketch]:
         """Yield a test for each loop, the outer ones first."""
         if self.file.is_importable:
-            yield from self._block(self.file.start, _Way(at_top=False))
+            yield from self._block(self.file.start, _Descent(at_top=False))
         else:
-            yield from self._block(self.file.body, _Way())
+            yield from self._block(self.file.body, _Descent())
 
-    def _block(self, block: Sequence[ast.stmt], way: _Way) -> Iterator[Draft]:
+    def _block(self, block: Sequence[ast.stmt], way: _Descent) -> Iterator[Sketch]:
         if way.depth > _DEEPEST:
             return
         lines = [place.line for place in self.found if place.path == self.file.path]
@@ -82,9 +82,9 @@ class LoopSearch:
             return False
         return is_start(part) or has_loop([part]) or any(self.file.led_to(part))
 
-    def _statement(self, part: ast.stmt, way: _Way) -> Iterator[Draft]:
+    def _statement(self, part: ast.stmt, way: _Descent) -> Iterator[Sketch]:
         if isinstance(part, ast.For | ast.While):
-            yield self._draft(part, way)
+            yield self._sketch(part, way)
             yield from self._block(part.body, way.into(*_first_turn(part)))
         elif isinstance(part, ast.With | ast.AsyncWith):
             yield from self._block(part.body, way.into(type(part)(part.items, [])))
@@ -98,8 +98,8 @@ class LoopSearch:
                 yield from self._function(place, call, function, way)
 
     def _function(
-        self, place: ast.expr, call: ast.Call | None, function: Function, way: _Way
-    ) -> Iterator[Draft]:
+        self, place: ast.expr, call: ast.Call | None, function: Function, way: _Descent
+    ) -> Iterator[Sketch]:
         bound = _bindings(place, call, function)
         if bound is None or function.name in self._visited:
             return
@@ -110,7 +110,7 @@ class LoopSearch:
         )  # fmt: skip
         yield from self._block(function.body, inner)
 
-    def _draft(self, loop: ast.For | ast.While, way: _Way) -> Draft:
+    def _sketch(self, loop: ast.For | ast.While, way: _Descent) -> Sketch:
         where = "" if way.function is None else f" in {way.function.name}()"
         turn = (
             Turn(tuple(loop.body), loop.target, loop.iter)
@@ -120,11 +120,11 @@ class LoopSearch:
         sources = [turn.source] if turn.source is not None else []
         head = head_of(self.file, [*way.before, *turn.body, *sources], self.folder, way.copied)
         what = f"a turn of the loop{where} at {self.file.path}:{loop.lineno}"
-        return Draft(what, head, way.before, turn, way.is_async, self.kept)
+        return Sketch(what, head, way.before, turn, way.is_async, self.kept)
 
 
 def searches(
-    found: Sequence[Place], files: Mapping[str, ProgramFile], script: str | None, folder: str,
+    found: Sequence[StackLine], files: Mapping[str, ProgramFile], script: str | None, folder: str,
     kept: frozenset[str],
 ) -> Iterator[LoopSearch]:  # fmt: skip
     """Yield a search for each file that can be the start: the script, then those on the stack."""

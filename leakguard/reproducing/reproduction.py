@@ -13,12 +13,12 @@ from leakguard.fixing.files import is_same_file, sources
 from leakguard.model.finding import Finding
 from leakguard.model.run import Run
 from leakguard.reproducing.calls import calls
-from leakguard.reproducing.draft import Draft
 from leakguard.reproducing.likeness import holder_name
 from leakguard.reproducing.loops import searches
-from leakguard.reproducing.place import places
 from leakguard.reproducing.program_file import ProgramFile
-from leakguard.reproducing.trial import Trial
+from leakguard.reproducing.sketch import Sketch
+from leakguard.reproducing.stack_line import stack_lines
+from leakguard.reproducing.tryout import Tryout
 
 # Chosen: a leak that needs one of ten turns, or one of a hundred, shows in one of these.
 _TIMES = (1, 10, 100)
@@ -29,7 +29,7 @@ _SEARCH_SHARE = 0.5
 
 
 @dataclass(frozen=True)
-class Program:
+class LeakingProgram:
     """The program of a run.
 
     Attributes:
@@ -45,7 +45,7 @@ class Program:
     arguments: tuple[str, ...]
 
 
-def program_of(root: Path, run: Run, finding: Finding, words: Sequence[str]) -> Program:
+def program_of(root: Path, run: Run, finding: Finding, words: Sequence[str]) -> LeakingProgram:
     """Return the program below a folder.
 
     Args:
@@ -63,56 +63,58 @@ def program_of(root: Path, run: Run, finding: Finding, words: Sequence[str]) -> 
     chosen = [p for p in texts if p == script or any(is_same_file(p, n) for n in named)]
     parsed = {path: ProgramFile.parsed(path, texts) for path in chosen}
     files = {path: file for path, file in parsed.items() if file is not None}
-    return Program(texts, files, script, () if at is None else tuple(words[at + 1 :]))
+    return LeakingProgram(texts, files, script, () if at is None else tuple(words[at + 1 :]))
 
 
-def drafts(program: Program, finding: Finding, folder: str) -> Iterator[Draft | str]:
+def sketches(program: LeakingProgram, finding: Finding, folder: str) -> Iterator[Sketch | str]:
     """Yield the tests that may fail on a finding, or why there is none: calls, then loops.
 
     ``folder`` is where the test will be, below the program's folder.
     """
-    found = places(finding, program.files)
+    found = stack_lines(finding, program.files)
     name = holder_name(finding.held_by)
     kept = frozenset({name} if name else ())
-    each: Iterable[Draft | str] = chain(
+    each: Iterable[Sketch | str] = chain(
         calls(found, program.files, folder, kept),
         *(
-            search.drafts()
+            search.sketches()
             for search in searches(found, program.files, program.script, folder, kept)
         ),
     )
-    for draft in each:
-        yield draft if isinstance(draft, str) else _with_arguments(draft, program.arguments).tidy()
+    for sketch in each:
+        yield (
+            sketch if isinstance(sketch, str) else _with_arguments(sketch, program.arguments).tidy()
+        )
 
 
-def found_by(each: Iterable[Draft | str], trial: Trial) -> tuple[Draft | None, list[str]]:
+def found_by(each: Iterable[Sketch | str], tryout: Tryout) -> tuple[Sketch | None, list[str]]:
     """Return the first test that fails on the finding, and what was tried before it, in words."""
     tried: list[str] = []
-    for draft in each:
-        if isinstance(draft, str):
-            tried.append(f"{draft}: needs data of the run")
+    for sketch in each:
+        if isinstance(sketch, str):
+            tried.append(f"{sketch}: needs data of the run")
             continue
         for times in _TIMES:
-            if trial.runs >= trial.most * _SEARCH_SHARE:
+            if tryout.runs >= tryout.most * _SEARCH_SHARE:
                 return None, tried
-            candidate = replace(draft, times=times)
-            result = trial.played(candidate)
+            candidate = replace(sketch, times=times)
+            result = tryout.played(candidate)
             if result.outcome == "fails":
                 return candidate, tried
-            slow = result.seconds > trial.limit * _SLOWEST_SHARE
+            slow = result.seconds > tryout.limit * _SLOWEST_SHARE
             if result.outcome in ("broken", "endless") or slow:
                 break
-        tried.append(f"{draft.what}: {result.said}")
+        tried.append(f"{sketch.what}: {result.said}")
     return None, tried
 
 
-def _with_arguments(draft: Draft, arguments: Sequence[str]) -> Draft:
+def _with_arguments(sketch: Sketch, arguments: Sequence[str]) -> Sketch:
     """Return a test that gives the program its arguments, before anything is imported."""
     if not arguments:
-        return draft
+        return sketch
     given = ast.parse(f"import sys\nsys.argv[1:] = {list(arguments)!r}").body
-    rest = [part for part in draft.head if ast.unparse(part) != "import sys"]
-    return replace(draft, head=(*given, *rest))
+    rest = [part for part in sketch.head if ast.unparse(part) != "import sys"]
+    return replace(sketch, head=(*given, *rest))
 
 
 def _split(command: str) -> list[str]:

@@ -67,7 +67,12 @@ def test_commands_and_options_that_a_page_shows_exist(page):
     ):
         assert command in known
         options = {option for parameter in known[command].params for option in parameter.opts}
-        if command in ("run", "bisect", "fix"):  # what follows the script is the script's own
+        if command in (
+            "run",
+            "bisect",
+            "fix",
+            "reproduce",
+        ):  # what follows the script is the script's own
             arguments = re.split(r"\S+\.py\b| -- ", arguments)[0]
         assert set(re.findall(r"(?<!\S)--[\w-]+", arguments)) <= options, command
 

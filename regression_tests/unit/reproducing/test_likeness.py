@@ -13,7 +13,7 @@ from leakguard.reproducing.likeness import holder_name, is_same, line_of
     [
         ("__main__.best[*]", "best"),
         ("__main__.runner.net._modules['1']._forward_hooks[*]", "_forward_hooks"),
-        ("local trials in search()[*]", "trials"),
+        ("local tryouts in search()[*]", "tryouts"),
         ("local trainer in main().rows[*]", "rows"),
         ("__main__", None),
         (None, None),

@@ -7,9 +7,9 @@ import ast
 import pytest
 
 from leakguard.model.finding import Finding
-from leakguard.reproducing.draft import Draft, Turn
 from leakguard.reproducing.program_file import ProgramFile
-from leakguard.reproducing.reproduction import Program, drafts
+from leakguard.reproducing.reproduction import LeakingProgram, sketches
+from leakguard.reproducing.sketch import Sketch, Turn
 
 GUARDED = """\
 import sys
@@ -58,31 +58,33 @@ print("done")
 """
 
 
-def drafted(text: str, stack: tuple[str, ...], held_by: str, *arguments: str) -> list[Draft | str]:
+def sketched(
+    text: str, stack: tuple[str, ...], held_by: str, *arguments: str
+) -> list[Sketch | str]:
     file = ProgramFile.parsed("train.py", {"train.py": text})
     assert file is not None
-    program = Program({"train.py": text}, {"train.py": file}, "train.py", arguments)
+    program = LeakingProgram({"train.py": text}, {"train.py": file}, "train.py", arguments)
     finding = Finding("f", "instances", "leak", "growing", "", created_stack=stack, held_by=held_by)
-    return list(drafts(program, finding, "."))
+    return list(sketches(program, finding, "."))
 
 
-def written(draft: Draft | str) -> str:
-    assert isinstance(draft, Draft)
-    return draft.text("test_it", "# a comment")
+def written(sketch: Sketch | str) -> str:
+    assert isinstance(sketch, Sketch)
+    return sketch.text("test_it", "# a comment")
 
 
 def test_function_with_arguments_needs_data_of_the_run():
-    (said, *_) = drafted(GUARDED, ("train.py:12 in evaluate",), "")
+    (said, *_) = sketched(GUARDED, ("train.py:12 in evaluate",), "")
     assert said == "evaluate() needs arguments: batch, model"
 
 
 def test_method_of_a_class_that_needs_arguments_is_not_called():
-    said = drafted(GUARDED, ("train.py:9 in fit",), "")[0]
+    said = sketched(GUARDED, ("train.py:9 in fit",), "")[0]
     assert said == "Trainer.fit() needs arguments: steps"
 
 
 def test_function_without_arguments_is_called_by_a_test_that_the_mark_repeats():
-    assert written(drafted(GUARDED, ("train.py:15 in refresh",), "")[0]) == (
+    assert written(sketched(GUARDED, ("train.py:15 in refresh",), "")[0]) == (
         "# a comment\nimport pytest\nfrom train import refresh\n\n\n"
         "@pytest.mark.memory_budget\ndef test_it():\n    refresh()\n"
     )
@@ -90,7 +92,7 @@ def test_function_without_arguments_is_called_by_a_test_that_the_mark_repeats():
 
 def test_loop_of_an_importable_script_follows_the_setup_of_its_function_without_the_guard():
     stack = ("train.py:9 in fit", "train.py:23 in main", "train.py:27")
-    loop = drafted(GUARDED, stack, "__main__.Trainer.seen", "leak")[-1]
+    loop = sketched(GUARDED, stack, "__main__.Trainer.seen", "leak")[-1]
     assert written(loop) == (
         "# a comment\nimport pytest\nimport sys\n\nsys.argv[1:] = ['leak']\n"
         "from train import Trainer, refresh\n\n\n"
@@ -102,7 +104,7 @@ def test_loop_of_an_importable_script_follows_the_setup_of_its_function_without_
 
 
 def test_script_that_an_import_would_run_is_copied_as_far_as_its_loop_needs_it():
-    loop = drafted(PLAIN, ("train.py:5 in collect", "train.py:11"), "__main__.rows[*]")[-1]
+    loop = sketched(PLAIN, ("train.py:5 in collect", "train.py:11"), "__main__.rows[*]")[-1]
     text = written(loop)
     assert "import train" not in text and "zlib" not in text and "done" not in text
     assert "def collect(number):" in text and "rows = {}" in text
@@ -113,8 +115,8 @@ def test_script_that_an_import_would_run_is_copied_as_far_as_its_loop_needs_it()
 
 def test_what_names_the_holder_is_never_left_out():
     turn = Turn(tuple(ast.parse("rows.clear()\nprint(rows)\nx = 1").body))
-    draft = Draft("", (), (), turn, kept=frozenset({"rows"}))
-    least = draft.without(set(range(draft.size)))
+    sketch = Sketch("", (), (), turn, kept=frozenset({"rows"}))
+    least = sketch.without(set(range(sketch.size)))
     assert ast.unparse(ast.Module(list(least.turn.body), [])) == "rows.clear()"
 
 
@@ -123,16 +125,16 @@ def test_what_names_the_holder_is_never_left_out():
     [("x = y", {"y"}), ("def f(a):\n    return a + len(b)", {"b"}), ("print([c for c in ()])", ())],
 )
 def test_name_that_nothing_defines_is_known_before_a_run(body, unknown):
-    draft = Draft("", (), (), Turn(tuple(ast.parse(body).body)))
-    assert draft.unknown == set(unknown)
+    sketch = Sketch("", (), (), Turn(tuple(ast.parse(body).body)))
+    assert sketch.unknown == set(unknown)
 
 
 def test_module_of_a_package_is_imported_from_the_folder_above_it():
     texts = {"src/shop/__init__.py": "", "src/shop/cart.py": "def fill():\n    return []\n"}
     file = ProgramFile.parsed("src/shop/cart.py", texts)
     assert file is not None
-    program = Program(texts, {"src/shop/cart.py": file}, None, ())
+    program = LeakingProgram(texts, {"src/shop/cart.py": file}, None, ())
     finding = Finding("f", "instances", "leak", "growing", "", created_at="shop/cart.py:2 in fill")
-    text = written(next(iter(drafts(program, finding, "tests"))))
+    text = written(next(iter(sketches(program, finding, "tests"))))
     assert "sys.path.insert(0, str(Path(__file__).parent / '../src'))" in text
     assert "from shop.cart import fill" in text

@@ -16,7 +16,7 @@ _FRAME = re.compile(r"^(?P<file>.+):(?P<line>\d+)(?: in (?P<function>.+))?$")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class StackLine:
     """One line: the path of its file, its number and its function (None at the top level)."""
 
     path: str
@@ -24,13 +24,13 @@ class Place:
     function: str | None
 
 
-def places(finding: Finding, files: Mapping[str, ProgramFile]) -> list[Place]:
+def stack_lines(finding: Finding, files: Mapping[str, ProgramFile]) -> list[StackLine]:
     """Return the lines of the program that lead to a finding, the innermost first."""
     frames = finding.created_stack or tuple(filter(None, (finding.created_at,)))
     return list(_own(frames, files))
 
 
-def _own(frames: Sequence[str], files: Mapping[str, ProgramFile]) -> Iterator[Place]:
+def _own(frames: Sequence[str], files: Mapping[str, ProgramFile]) -> Iterator[StackLine]:
     for text in frames:
         found = _FRAME.match(text)
         if found is None:
@@ -39,7 +39,7 @@ def _own(frames: Sequence[str], files: Mapping[str, ProgramFile]) -> Iterator[Pl
         for path, file in files.items():
             line = int(found["line"])
             if is_same_file(path, found["file"]) and _is_in(file, line, name):
-                yield Place(path, line, name)
+                yield StackLine(path, line, name)
                 break
 
 

@@ -43,7 +43,7 @@ class Turn:
 
 
 @dataclass(frozen=True)
-class Draft:
+class Sketch:
     """A test, as statements that can be left out.
 
     Attributes:
@@ -83,7 +83,7 @@ class Draft:
         """The number of statements that can be left out."""
         return len(list(self._droppable()))
 
-    def without(self, numbers: set[int]) -> Draft:
+    def without(self, numbers: set[int]) -> Sketch:
         """Return a copy without the statements of these numbers."""
         changed = copy.deepcopy(self)
         gone = {id(part) for n, part in enumerate(changed._droppable()) if n in numbers}
@@ -95,8 +95,8 @@ class Draft:
             turn=replace(changed.turn, body=body),
         )
 
-    def tidy(self) -> Draft:
-        """Return the draft without imports and definitions that nothing uses."""
+    def tidy(self) -> Sketch:
+        """Return the sketch without imports and definitions that nothing uses."""
         head = list(self.head)
         inner = [*self.before, *self.turn.body, *self._source()]
         while True:

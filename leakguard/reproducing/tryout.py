@@ -18,8 +18,8 @@ from leakguard.errors import UsageError
 from leakguard.fixing.command import end_all, environment_in
 from leakguard.fixing.tree import Tree
 from leakguard.model.finding import Finding
-from leakguard.reproducing.draft import Draft
 from leakguard.reproducing.likeness import is_same, line_of
+from leakguard.reproducing.sketch import Sketch
 
 Outcome = Literal["fails", "other", "passes", "broken", "endless"]
 
@@ -48,7 +48,7 @@ class Tried:
 
 
 @dataclass
-class Trial:
+class Tryout:
     """Plays tests of one finding, and counts them.
 
     Attributes:
@@ -79,20 +79,20 @@ class Trial:
         """Whether no further test may be run."""
         return self.runs >= self.most
 
-    def fails(self, draft: Draft) -> bool:
+    def fails(self, sketch: Sketch) -> bool:
         """Return whether a test fails on the finding; False if no further one may be run."""
-        text = draft.text(self.name, "")
+        text = sketch.text(self.name, "")
         if text not in self._known and self.is_over:
             return False
-        return self.played(draft).outcome == "fails"
+        return self.played(sketch).outcome == "fails"
 
-    def played(self, draft: Draft, *, again: bool = False) -> Tried:
+    def played(self, sketch: Sketch, *, again: bool = False) -> Tried:
         """Run a test; a text that was run before is only run if it is asked for ``again``.
 
         Raises:
             UsageError: pytest or its plugin of leakguard cannot run.
         """
-        text = draft.text(self.name, "")
+        text = sketch.text(self.name, "")
         if again or text not in self._known:
             self._known[text] = self._once(text)
         return self._known[text]
