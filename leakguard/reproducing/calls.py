@@ -6,16 +6,21 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 
 from leakguard.reproducing.head import head_of
-from leakguard.reproducing.names import Function, last_name, required
+from leakguard.reproducing.names import Function, Loop, covers, last_name, own_scope, required
 from leakguard.reproducing.program_file import ProgramFile
 from leakguard.reproducing.sketch import Sketch, Turn
 from leakguard.reproducing.stack_line import StackLine
 
 
 def calls(
-    found: Sequence[StackLine], files: Mapping[str, ProgramFile], folder: str, kept: frozenset[str]
-) -> Iterator[Sketch | str]:
-    """Yield a test for each function on the stack, the innermost first, or why there is none."""
+    found: Sequence[StackLine], files: Mapping[str, ProgramFile], folder: str,
+    kept: frozenset[str], *, looping: bool,
+) -> Iterator[Sketch | str]:  # fmt: skip
+    """Yield a test for each function on the stack, the innermost first, or why there is none.
+
+    ``looping`` takes the functions that reach the next line of the stack in a loop of their own, as
+    a ``main`` does, and else the others.
+    """
     for place in found:
         around = files[place.path].function_at(place.line)
         if around is None:
@@ -23,7 +28,13 @@ def calls(
         owner, function = around
         if function.name.startswith("__"):
             continue  # a call of the class makes the same object, and nobody keeps it
-        yield _call(files[place.path], owner, function, folder, kept)
+        if looping == _is_in_loop(function, place.line):
+            yield _call(files[place.path], owner, function, folder, kept)
+
+
+def _is_in_loop(function: Function, line: int) -> bool:
+    parts = (part for each in function.body for part in own_scope(each))
+    return any(isinstance(part, Loop) and covers(part, line) for part in parts)
 
 
 def _call(

@@ -67,7 +67,9 @@ def program_of(root: Path, run: Run, finding: Finding, words: Sequence[str]) -> 
 
 
 def sketches(program: LeakingProgram, finding: Finding, folder: str) -> Iterator[Sketch | str]:
-    """Yield the tests that may fail on a finding, or why there is none: calls, then loops.
+    """Yield the tests that may fail on a finding, or why there is none.
+
+    Calls come first, then loops, then calls of functions with such a loop.
 
     ``folder`` is where the test will be, below the program's folder.
     """
@@ -75,11 +77,12 @@ def sketches(program: LeakingProgram, finding: Finding, folder: str) -> Iterator
     name = holder_name(finding.held_by)
     kept = frozenset({name} if name else ())
     each: Iterable[Sketch | str] = chain(
-        calls(found, program.files, folder, kept),
+        calls(found, program.files, folder, kept, looping=False),
         *(
             search.sketches()
             for search in searches(found, program.files, program.script, folder, kept)
         ),
+        calls(found, program.files, folder, kept, looping=True),
     )
     for sketch in each:
         yield (
