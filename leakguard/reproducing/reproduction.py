@@ -85,9 +85,12 @@ def sketches(program: LeakingProgram, finding: Finding, folder: str) -> Iterator
         calls(found, program.files, folder, kept, looping=True),
     )
     for sketch in each:
-        yield (
-            sketch if isinstance(sketch, str) else _with_arguments(sketch, program.arguments).tidy()
-        )
+        if isinstance(sketch, str):
+            yield sketch
+        elif sketch.unknown:
+            yield f"{sketch.what} needs {', '.join(sorted(sketch.unknown))}"
+        else:
+            yield _with_arguments(sketch, program.arguments).tidy()
 
 
 def found_by(each: Iterable[Sketch | str], tryout: Tryout) -> tuple[Sketch | None, list[str]]:

@@ -109,11 +109,15 @@ class Sketch:
 
     @property
     def unknown(self) -> set[str]:
-        """The names that are used and that nothing defines, so that the test cannot run."""
+        """The names that are used and that nothing defines, so that the test cannot run.
+
+        None is known if a module gives all of its names (``import *``).
+        """
         inside = [*self.before, *self.turn.body]
-        taken = set().union(*(free(part) for part in (*self.head, *inside)))
+        taken = set().union(*map(free, (*self.head, *inside, *self._source())))
         target = bound([self.turn.target]) if self.turn.target is not None else set()
-        return taken - bound([*self.head, *inside]) - target - set(dir(builtins))
+        given = bound([*self.head, *inside]) | target
+        return set() if "*" in given else taken - given - {*dir(builtins), "__file__", "__name__"}
 
     def _droppable(self) -> Iterator[ast.stmt]:
         for part in (*self.head, *self.before):

@@ -92,7 +92,8 @@ def test_function_without_arguments_is_called_by_a_test_that_the_mark_repeats():
 
 def test_loop_of_an_importable_script_follows_the_setup_of_its_function_without_the_guard():
     stack = ("train.py:9 in fit", "train.py:23 in main", "train.py:27")
-    loop = sketched(GUARDED, stack, "__main__.Trainer.seen", "leak")[-1]
+    _, loop, last = sketched(GUARDED, stack, "__main__.Trainer.seen", "leak")
+    assert last == "main() needs arguments: mode"
     assert written(loop) == (
         "# a comment\nimport pytest\nimport sys\n\nsys.argv[1:] = ['leak']\n"
         "from train import Trainer, refresh\n\n\n"
@@ -138,3 +139,10 @@ def test_module_of_a_package_is_imported_from_the_folder_above_it():
     text = written(next(iter(sketches(program, finding, "tests"))))
     assert "sys.path.insert(0, str(Path(__file__).parent / '../src'))" in text
     assert "from shop.cart import fill" in text
+
+
+def test_loop_that_hands_the_guard_on_lacks_it():
+    text = "from leakguard import LeakGuard\nguard = LeakGuard()\nenv = wrap(guard)\n" \
+        "for x in range(9):\n    env.append(x)\n"  # fmt: skip
+    (said,) = sketched(text, ("train.py:5",), "__main__.env")
+    assert said == "a turn of the loop at train.py:4 needs guard, wrap"
