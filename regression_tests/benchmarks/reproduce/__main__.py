@@ -1,4 +1,4 @@
-"""Try ``leakguard reproduce`` once on each third program of ``fixes``, and print a table.
+"""Try ``leakguard reproduce`` once on each N-th program of ``fixes``, and print a table.
 
 ``python -m regression_tests.benchmarks.reproduce -o reports/reproduce``
 """
