@@ -20,7 +20,7 @@ from leakguard.errors import LeakguardError
 #: Each name is that of a module in this package and of the command function in that module.
 COMMANDS = (
     "run", "attach", "detach", "report", "watch", "check", "diff", "bisect", "snapshot", "audit",
-    "fleet", "fix", "explain", "manual", "mcp",
+    "fleet", "fix", "reproduce", "explain", "manual", "mcp",
 )  # fmt: skip
 
 FINE, FAILED, UNUSABLE, INTERRUPTED = 0, 1, 2, 130

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from leakguard.cli.output import complain, write_document
-from leakguard.cli.report import RunPath, read_report
+from leakguard.cli.report import RunPath, chosen_finding, read_report
 from leakguard.errors import UsageError
 from leakguard.fixing.clue import clue_of
 from leakguard.fixing.command import UserCommand
@@ -18,7 +18,6 @@ from leakguard.fixing.outcome import Played, first_difference, judged, matched, 
 from leakguard.fixing.proposals import proposals, why_none
 from leakguard.fixing.tree import copied, patched
 from leakguard.model.finding import Finding
-from leakguard.model.report import Report
 from leakguard.model.tried_fix import BEST_FIRST, TriedFix
 from leakguard.render.tried_fix import told
 
@@ -55,7 +54,7 @@ def fix(
     fixed. Needs LibCST (extra: fix), except with --patch.
     """
     report = read_report(run)
-    finding = _chosen(report, number, run)
+    finding = chosen_finding(report, number, run)
     watched = report.run.info.generation_means is not None
     if writes is not None and writes.is_absolute():
         raise UsageError(f"--run {writes} lies outside of the copy; give a relative path")
@@ -79,12 +78,6 @@ def fix(
     if len(tried) > 1 and best is not tried[-1]:
         click.echo(f"The best of {len(tried)} changes:\n{told(best)}", err=True)
     return int(best.outcome != "fixed")
-
-
-def _chosen(report: Report, number: int, run: Path | str) -> Finding:
-    if number > len(report.findings):
-        raise UsageError(f"{run} has {len(report.findings)} findings, so none is number {number}")
-    return report.findings[number - 1]
 
 
 def _below_here(run: Path | str) -> Path:

@@ -19,7 +19,7 @@ from leakguard.cli.accepted_file import accepted_now, say_what_expired, with_rea
 from leakguard.cli.output import append_summary, complain, wants_color, write_document
 from leakguard.errors import LeakguardError, UnreadableRun, UsageError
 from leakguard.live.project_settings import project_ignores
-from leakguard.model.finding import SEVERITY, Verdict
+from leakguard.model.finding import SEVERITY, Finding, Verdict
 from leakguard.model.job import Job
 from leakguard.model.report import Report
 from leakguard.model.run import Run
@@ -201,6 +201,17 @@ def read_report(path: Path | str) -> Report:
         UnreadableRun: there is no run at ``path``.
     """
     return read_processes(path)[0]
+
+
+def chosen_finding(report: Report, number: int, run: Path | str) -> Finding:
+    """Return a finding of a report by its number; the first is the worst.
+
+    Raises:
+        UsageError: there are fewer findings.
+    """
+    if number > len(report.findings):
+        raise UsageError(f"{run} has {len(report.findings)} findings, so none is number {number}")
+    return report.findings[number - 1]
 
 
 def read_processes(path: Path | str) -> tuple[Report, list[Report]]:

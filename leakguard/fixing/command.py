@@ -67,7 +67,7 @@ class UserCommand:
         with out.open("wb") as printed, err.open("wb") as said:
             try:
                 process = subprocess.Popen(
-                    words, cwd=tree.folder, env=_environment(tree), stdin=subprocess.DEVNULL,
+                    words, cwd=tree.folder, env=environment_in(tree), stdin=subprocess.DEVNULL,
                     stdout=printed, stderr=said, start_new_session=True,
                 )  # fmt: skip
             except OSError as error:
@@ -75,7 +75,7 @@ class UserCommand:
             try:
                 stopped = self._wait(process, expected if self.run else own)
             finally:
-                _end_all(process)
+                end_all(process)
         return Played(
             self._report(tree, expected, began),
             None if stopped else process.returncode,
@@ -140,14 +140,14 @@ def _watched(words: Sequence[str]) -> tuple[str, ...] | None:
     return (*words[:flags], *run, *words[flags:]) if flags < len(words) else None
 
 
-def _end_all(process: subprocess.Popen[bytes]) -> None:
+def end_all(process: subprocess.Popen[bytes]) -> None:
     """End what the command started and left running."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
 
-def _environment(tree: Tree) -> dict[str, str]:
+def environment_in(tree: Tree) -> dict[str, str]:
     """Return an environment in which modules of the copy take precedence over the originals."""
     places = [tree.root / "src", tree.root] if (tree.root / "src").is_dir() else [tree.root]
     inherited = [tree.moved(p) for p in os.environ.get("PYTHONPATH", "").split(os.pathsep)]

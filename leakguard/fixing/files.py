@@ -19,25 +19,25 @@ def likely_files(root: Path, clue: Clue, words: Sequence[str]) -> list[tuple[str
     First the files of the lines that made the objects, then the module of the holder (the script of
     the command ``words`` for ``__main__``), then files with the name of the container.
     """
-    texts = dict(_sources(root))
+    texts = dict(sources(root))
     named = [line.file for line in clue.lines]
     named += [word for word in words if word.endswith(".py")]
     if clue.module and clue.module != "__main__":
         named.append(f"{clue.module}.py")
-    first = [path for name in named for path in texts if _is_same(path, name)]
+    first = [path for name in named for path in texts if is_same_file(path, name)]
     name = clue.cached or clue.name
     mentions = re.compile(rf"\b{re.escape(name)}\b") if name else None
     rest = [path for path, text in texts.items() if mentions and mentions.search(text)]
     return [(path, texts[path]) for path in dict.fromkeys((*first, *rest))]
 
 
-def _is_same(path: str, named: str) -> bool:
+def is_same_file(path: str, named: str) -> bool:
     """Return whether a path below the root is the file that a run or a command names."""
     named = named.replace(os.sep, "/")
     return path == named or named.endswith("/" + path) or path.endswith("/" + named)
 
 
-def _sources(root: Path) -> Iterator[tuple[str, str]]:
+def sources(root: Path) -> Iterator[tuple[str, str]]:
     found = 0
     for place, folders, names in os.walk(root):
         folders[:] = sorted(n for n in folders if n not in _LEFT_OUT and not n.startswith("."))

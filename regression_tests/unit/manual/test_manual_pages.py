@@ -15,6 +15,7 @@ from regression_tests.manual.tables import ROOT
 _README = ROOT / "README.md"
 _PAGES = sorted(MANUAL.rglob("*.md"))
 _LINK = re.compile(r"\]\((?!https?://|#)([^)#\s]+)(?:#[^)]*)?\)")
+_STARTS_A_SCRIPT = ("run", "bisect", "fix", "reproduce")
 _FENCED = re.compile(r"^```.*?^```", re.S | re.M)
 
 
@@ -67,7 +68,7 @@ def test_commands_and_options_that_a_page_shows_exist(page):
     ):
         assert command in known
         options = {option for parameter in known[command].params for option in parameter.opts}
-        if command in ("run", "bisect", "fix"):  # what follows the script is the script's own
+        if command in _STARTS_A_SCRIPT:  # what follows is the script's own
             arguments = re.split(r"\S+\.py\b| -- ", arguments)[0]
         assert set(re.findall(r"(?<!\S)--[\w-]+", arguments)) <= options, command
 

@@ -1,0 +1,1 @@
+"""Leaking programs on which ``leakguard reproduce`` is tried, each once, and what came of it."""
