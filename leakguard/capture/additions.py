@@ -28,8 +28,8 @@ _PUSHES = frozenset({"heappush", "heappushpop", "insort", "insort_left", "insort
 # Several lines are told if there are few; one of many would be a guess. Chosen.
 _MOST_LINES = 3
 # Characters of source that are read at most, in all and of one file, and CPU seconds after which no
-# further file is parsed. Chosen: 4 MB are read in 20 ms, a small part of a look.
-# Parsing takes 0.4 s a megabyte, but few files write the name of a container that grows.
+# further file is parsed. Chosen: 4 MB are read in 20 ms, a small part of a look. A megabyte is
+# parsed in 0.4 s, but few files write the name of a container that grows.
 _MOST_SOURCE, _MOST_OF_A_FILE, _MOST_SECONDS = 4_000_000, 500_000, 0.5
 
 _LOCAL = re.compile(r"local (\w+) in (\w+)\(\)")
@@ -142,7 +142,7 @@ def _sources(files: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 def _statements(file: str, text: str) -> list[_Kept]:
     walk = _Statements(file)
-    with contextlib.suppress(SyntaxError, ValueError, RecursionError):
+    with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
         walk.visit(ast.parse(text))
     return walk.found
 

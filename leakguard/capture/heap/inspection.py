@@ -77,14 +77,12 @@ def take_inspection(
             holders, after, growing = look.holders(
                 memory, suspects, born, walked.adapters.memory_at
             )
-            if read_source:
-                holders = _with_lines(holders)
             answers = look.held(targets)
             large_objects = look.large(large)
             adrift, adrift_bytes = walked.adrift
             wanted = tell_cycles is not None and tell_cycles(adrift, adrift_bytes)
             cycles = cycles_among(graph, walked.rooted) if wanted else None
-        return Inspection(
+        found = Inspection(
             holders=holders,
             growing=growing,
             large=large_objects,
@@ -98,6 +96,8 @@ def take_inspection(
             seconds=time.perf_counter() - start,
             engine=engine,
         )
+    # The walk holds nothing any more: files are read now, and other threads may run meanwhile.
+    return replace(found, holders=_with_lines(holders)) if read_source else found
 
 
 def _with_lines(holders: Sequence[Holder]) -> tuple[Holder, ...]:
