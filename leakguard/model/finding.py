@@ -100,6 +100,11 @@ class Finding:
     in_pools: bool = False
     proof: Proof | None = None
 
+    @property
+    def kept_elsewhere(self) -> tuple[str, ...]:
+        """The lines of ``kept_at`` beside the line that makes the objects."""
+        return tuple(line for line in self.kept_at if line != self.created_at)
+
 
 @dataclass(frozen=True, slots=True)
 class Cleared:

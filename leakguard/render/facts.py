@@ -103,11 +103,6 @@ def _line(finding: Finding) -> str | None:
     return None if reason is None else f"unknown: {reason}"
 
 
-def _kept(finding: Finding) -> str | None:
-    """Return the lines that add to the holder, unless they are the line that makes the objects."""
-    return None if finding.kept_at == (finding.created_at,) else " and ".join(finding.kept_at)
-
-
 def _holder(finding: Finding) -> str | None:
     """Return the container that keeps the objects, or why none is named."""
     reason = finding.held_by_unknown
@@ -121,7 +116,7 @@ def deep_facts(finding: Finding) -> tuple[Fact, ...]:
         ("Known leak of", finding.library),
         ("Held by", _holder(finding)),
         ("Created at", _line(finding)),
-        ("Kept at", _kept(finding)),
+        ("Kept at", " and ".join(finding.kept_elsewhere)),
         ("Retained", _retained(finding)),
         ("Proven", _proven(finding)),
         ("Forecast", finding.forecast and forecast_sentence(finding.forecast)),

@@ -76,15 +76,11 @@ def _sections(report: Report, layout: Layout) -> list[Section]:
     ]
 
 
-def _sites(finding: Finding) -> list[str]:
-    """Return the line that makes the objects and the lines that keep them, each once."""
-    return list(dict.fromkeys(filter(None, (finding.created_at, *finding.kept_at))))
-
-
 def _finding_fields(report: Report, finding: Finding, layout: Layout) -> dict[str, Any]:
     snapshot = outline.evidence(report, finding)
     told = facts.leak_facts(finding)
     folder = None if layout.redact else layout.sources
+    sites = filter(None, (finding.created_at, *finding.kept_elsewhere))
     return {
         "verdict": finding.verdict,
         "heading": facts.heading(finding),
@@ -95,7 +91,7 @@ def _finding_fields(report: Report, finding: Finding, layout: Layout) -> dict[st
         "explained": [_explained(word) for word in (finding.kind, finding.pattern)],
         "facts": [fact for fact in told if fact.label not in {"Path", "Fix"}],
         "path": next((fact for fact in told if fact.label == "Path"), None),
-        "quotes": [(clean(site), source_lines(site, folder)) for site in _sites(finding)],
+        "quotes": [(clean(site), source_lines(site, folder)) for site in sites],
         "text": finding_text(report, finding),
         "label": clean(snapshot.label) if snapshot else None,
         "snapshot": _snapshot(report, snapshot) if snapshot else None,

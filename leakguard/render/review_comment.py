@@ -79,4 +79,6 @@ def _sentence(finding: Finding) -> str:
     more = "" if count is None else f", {count:,.3g} more per generation"
     phase = f", in {clean(finding.phase)}" if finding.phase else ""
     made = f", made at {clean(finding.created_at)}" if finding.created_at else ""
-    return f"{what}{more}{phase}{made}"
+    lines = clean(" and ".join(finding.kept_elsewhere))
+    kept = f", kept at {lines}" if lines else ""
+    return f"{what}{more}{phase}{made}{kept}"

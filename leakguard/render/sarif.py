@@ -160,9 +160,7 @@ class _Places:
 
     def kept(self, finding: Finding) -> Iterator[Json]:
         """Yield the lines that add to the holder, unless they make the objects as well."""
-        lines = (self._line(site, "kept here") for site in finding.kept_at)
-        others = zip(finding.kept_at, lines, strict=True)
-        yield from (line for site, line in others if line and site != finding.created_at)
+        yield from filter(None, (self._line(at, "kept here") for at in finding.kept_elsewhere))
 
     def frames(self, finding: Finding) -> Iterator[Json]:
         """Yield the lines of the calls that led there, the innermost first."""

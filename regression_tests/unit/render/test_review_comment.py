@@ -29,6 +29,15 @@ def test_new_leak_is_said_with_its_size_its_holder_and_who_has_it_not():
     )
 
 
+def test_comment_says_where_it_is_kept_beside_where_it_is_made():
+    leaking = stories.leaking()
+    first, *rest = leaking.findings
+    kept = replace(first, kept_at=("reference_trainer/trainer.py:152 in evaluate",))
+    text = comment(stories.healthy(), replace(leaking, findings=(kept, *rest)))
+    assert "rollout.py:88" in text
+    assert ", kept at reference_trainer/trainer.py:152 in evaluate" in text
+
+
 def test_comment_says_the_fix_before_the_numbers_and_begins_with_its_mark():
     text = comment(stories.healthy(), stories.leaking())
     assert text.startswith(MARKER)
