@@ -2,12 +2,14 @@
 
 ``python -m regression_tests.benchmarks.fleet -o reports/fleet [--runs 1000]`` makes run files,
 three of ten with one of three planted leaks, on a hundred hosts over a year, and compares. Exit
-status 1 when the three are not the first three, in order of what they leak. Needs DuckDB.
+status 1 when the three are not the first three, in order of what they leak. Needs DuckDB. With
+``--s3`` the files are also read from an S3 server on this machine; that needs moto and s3fs.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import random
@@ -15,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -23,7 +26,10 @@ from leakguard.store import schema
 from leakguard.store.jsonl import RunWriter
 from leakguard.testing import RunStory, State
 
-COMMAND = "python -m regression_tests.benchmarks.fleet -o reports/fleet --runs 10000\n"
+COMMAND = """\
+python -m regression_tests.benchmarks.fleet -o reports/fleet --runs 10000
+python -m regression_tests.benchmarks.fleet -o reports/fleet --runs 1000 --s3
+"""
 GENERATIONS = 12
 #: Type that piles up, share of the runs that have it, bytes of one.
 PLANTED = (("app.Rollout", 0.2, 2_000_000), ("app.Frame", 0.07, 2_000_000),
@@ -32,6 +38,15 @@ _PLAIN = """
 import duckdb
 duckdb.sql("SELECT snapshot.metrics.rss FROM read_json('{}/*/*.jsonl', format="
            "'newline_delimited', union_by_name=true, maximum_object_size=100000000)").fetchall()
+"""
+
+
+_SERVER = """
+import moto.server, threading
+server = moto.server.ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+server.start()
+print("http://%s:%d" % server.get_host_and_port(), flush=True)
+threading.Event().wait()
 """
 
 
@@ -89,6 +104,29 @@ def cost(command: list[str]) -> tuple[Cost, str]:
     return Cost(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss * 1_024), printed
 
 
+@contextlib.contextmanager
+def bucket(folder: Path) -> Iterator[str]:
+    """Serve the files of a folder by an S3 server, a process of its own; yield their URL."""
+    server = subprocess.Popen(
+        [sys.executable, "-c", _SERVER], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    assert server.stdout is not None
+    known = {"AWS_ACCESS_KEY_ID": "nobody", "AWS_SECRET_ACCESS_KEY": "nobody",
+             "AWS_DEFAULT_REGION": "us-east-1",
+             "AWS_ENDPOINT_URL": server.stdout.readline().decode().strip()}  # fmt: skip
+    os.environ.update(known)
+    try:
+        import fsspec
+
+        files = fsspec.filesystem("s3")
+        files.mkdir("fleet")
+        files.put(f"{folder}/", "fleet/runs/", recursive=True)
+        yield "s3://fleet/runs/"
+    finally:
+        server.kill()
+        server.wait()
+
+
 def page(runs: int, size: int, costs: dict[str, Cost], types: list[str], lines: int) -> str:
     """Return the table in Markdown."""
     plain = costs["DuckDB alone, one column of every line"]
@@ -109,6 +147,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=1_000)
     parser.add_argument("-o", dest="out", type=Path)
+    parser.add_argument("--s3", action="store_true", help="read from an S3 server, too")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="fleet-") as place:
         folder, table = Path(place) / "runs", Path(place) / "fleet.parquet"
@@ -123,12 +162,16 @@ def main() -> int:
         costs["DuckDB alone, one column of every line"], _ = cost(
             [sys.executable, "-c", _PLAIN.format(folder)]
         )
+        if options.s3:
+            with bucket(folder) as url:
+                costs["leakguard fleet, from an S3 server"], _ = cost([*fleet, url])
     types = [bug["type"] for bug in json.loads(said)["bugs"]]
     document = page(options.runs, size, costs, types, len(told.splitlines()))
     print(document)
     if options.out is not None:
         options.out.mkdir(parents=True, exist_ok=True)
-        (options.out / "table.md").write_text(document, encoding="utf-8")
+        name = "s3.md" if options.s3 else "table.md"
+        (options.out / name).write_text(document, encoding="utf-8")
         (options.out / "COMMAND").write_text(COMMAND, encoding="utf-8")
     return int(types[:3] != [name for name, _, _ in PLANTED])
 
