@@ -104,7 +104,7 @@ def _probes() -> tuple[tuple[str, Probe], ...]:
 
 
 def _inspection(
-    folder: str, large: int, targets: list[int], suspects: list[str], read_source: bool
+    folder: str, large: int, targets: list[int], suspects: list[str], read_source: bool = False
 ) -> dict[str, Any]:
     """Answer: an inspection; its memory for the next look is written to the folder."""
     from leakguard.capture.heap import PathMemory, inspect
