@@ -115,13 +115,14 @@ class _Termination:
         self._close_run = close_run
         self._home = os.getpid()
         self._first = False  # whether the handler in C was put before this one
+        self._is_over = False
 
     def install(self) -> None:
         """Replace the default handler, if it is in force and this is the main thread."""
         if _sigterm is None or os.getpid() == _FIRST_PROCESS or not is_main_thread():
             return
         inherited = _termination()
-        if inherited is not None and inherited._home != self._home:
+        if inherited is not None and (inherited._is_over or inherited._home != self._home):
             inherited.remove()
         if _sigterm.is_default() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
             try:
@@ -134,8 +135,10 @@ class _Termination:
     def remove(self) -> None:
         """Restore the default, unless the program has installed another handler meanwhile.
 
-        Such a handler may be in C and unknown to Python, as the one of ``faulthandler`` is.
+        Such a handler may be in C and unknown to Python, as the one of ``faulthandler`` is. Another
+        thread than the main one cannot restore it; the next run that begins there does.
         """
+        self._is_over = True
         if _sigterm is not None and _termination() is self:
             taken = not _sigterm.listen_no_more() and self._first
             with contextlib.suppress(ValueError, OSError):

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import warnings
 from pathlib import Path
@@ -200,10 +201,20 @@ def test_last_look_at_a_loop_that_gained_nothing_is_left_out():
 
 
 def test_handler_of_sigterm_looks_like_the_default_and_is_put_back():
-    before = signal.getsignal(signal.SIGTERM)
     with LeakGuard(report=None):
         assert signal.getsignal(signal.SIGTERM) in (None, signal.SIG_DFL)
-    assert signal.getsignal(signal.SIGTERM) is before
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_handler_that_another_thread_could_not_put_back_gives_way_to_the_next_run():
+    guard = LeakGuard(report=None).start()
+    stopping = threading.Thread(target=guard.stop)
+    stopping.start()
+    stopping.join()
+    left = signal.getsignal(signal.SIGTERM)
+    with LeakGuard(report=None):
+        assert signal.getsignal(signal.SIGTERM) is not left
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
 def test_programs_own_handler_of_sigterm_is_left_alone():
