@@ -14,7 +14,13 @@ from itertools import chain
 from types import CodeType, FunctionType, GetSetDescriptorType, MemberDescriptorType, ModuleType
 from typing import Any
 
-from leakguard.capture.heap.classes import derives, lineage, module_namespace, namespace
+from leakguard.capture.heap.classes import (
+    derives,
+    lineage,
+    module_file,
+    module_namespace,
+    namespace,
+)
 from leakguard.capture.heap.frames import running_frames
 from leakguard.capture.heap.half_built import entries_of
 from leakguard.capture.library import is_library
@@ -100,10 +106,9 @@ def _program_codes() -> Iterator[CodeType]:
     """Yield the code of running frames, then the code of modules that are not libraries."""
     yield from (frame.f_code for _, frame in running_frames())
     for module in list(sys.modules.values()):
-        names = module_namespace(module) if type(module) is ModuleType else {}
-        file = names.get("__file__")
-        if type(file) is str and not is_library(file):
-            values = list(names.values())
+        file = module_file(module)
+        if file is not None and not is_library(file):
+            values = list(module_namespace(module).values())
             yield from _codes(values)
             for value in values:
                 if derives(type(value), type):

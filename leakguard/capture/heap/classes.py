@@ -42,6 +42,12 @@ def module_namespace(module: ModuleType) -> dict[str, Any]:
     return _MODULE_NAMESPACE(module) or {}
 
 
+def module_file(module: object) -> str | None:
+    """Return the file of a module; None for a module without one, and for what is no module."""
+    file = module_namespace(module).get("__file__") if type(module) is ModuleType else None
+    return file if type(file) is str else None
+
+
 def lineage(cls: type) -> tuple[type, ...]:
     """Return the method resolution order; only the class itself while the class is half made."""
     return _MRO(cls) or (cls,)
@@ -103,16 +109,14 @@ def from_standard_library(cls: type) -> bool:
 
 def from_library(cls: type) -> bool:
     """Return whether the class comes from a library, judged by the file of its package."""
-    package = sys.modules.get(module_of(cls).partition(".")[0])
-    file = module_namespace(package).get("__file__") if type(package) is ModuleType else None
-    return type(file) is str and is_library(file)
+    file = module_file(sys.modules.get(module_of(cls).partition(".")[0]))
+    return file is not None and is_library(file)
 
 
 def from_extension(cls: type) -> bool:
     """Return whether the class is from an extension module outside of the standard library."""
-    module = sys.modules.get(module_of(cls))
-    file = module_namespace(module).get("__file__") if type(module) is ModuleType else None
-    is_compiled = type(file) is str and file.endswith(tuple(EXTENSION_SUFFIXES))
+    file = module_file(sys.modules.get(module_of(cls)))
+    is_compiled = file is not None and file.endswith(tuple(EXTENSION_SUFFIXES))
     return is_compiled and not from_standard_library(cls)
 
 

@@ -11,8 +11,8 @@ from itertools import islice
 from typing import Any
 from weakref import ReferenceType
 
-from leakguard.capture.additions import Additions
 from leakguard.capture.births import Survivors
+from leakguard.capture.heap.additions import Additions
 from leakguard.capture.heap.capacity import capacity_of
 from leakguard.capture.heap.carried_graphs import CarriedGraphs
 from leakguard.capture.heap.classes import derives, qualified_name

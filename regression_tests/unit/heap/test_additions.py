@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import sys
 from textwrap import dedent
+from types import ModuleType
 
 import pytest
 
-from leakguard.capture import additions
-from leakguard.capture.additions import Additions
+from leakguard.capture.heap import additions
+from leakguard.capture.heap.additions import Additions
 from leakguard.model.holder import Hop
 
 SOURCE = """
@@ -142,3 +144,12 @@ def test_search_ends_when_its_time_is_up(source, monkeypatch):
     monkeypatch.setattr(ast, "parse", parsed.append)
     assert source.of([MODULE, Hop(".losses", "list")]) == ()
     assert parsed == []
+
+
+def test_module_that_loads_itself_when_it_is_asked_is_left_asleep(monkeypatch):
+    class Lazy(ModuleType):
+        def __getattribute__(self, name):
+            raise AssertionError(f"asked for {name}")
+
+    monkeypatch.setitem(sys.modules, "lazy", Lazy("lazy"))
+    assert Additions().of([MODULE, Hop(".pool", "lazy.Pool"), Hop(".held", "list")]) == ()

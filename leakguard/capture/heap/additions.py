@@ -16,6 +16,7 @@ import tokenize
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
+from leakguard.capture.heap.classes import module_file
 from leakguard.capture.stack import Frame, is_programs, line_of
 from leakguard.model.holder import Hop
 
@@ -150,11 +151,8 @@ def _statements(file: str, text: str) -> list[_Kept]:
 def _files_of_program() -> Iterator[str]:
     """Yield the source files of the program's loaded modules, the script's first."""
     for module in (sys.modules.get("__main__"), *list(sys.modules.values())):
-        try:
-            file = vars(module).get("__file__")
-        except TypeError:  # not a module: anything may be put into ``sys.modules``
-            continue
-        if type(file) is str and file.endswith(".py") and is_programs(file):
+        file = module_file(module)
+        if file is not None and file.endswith(".py") and is_programs(file):
             yield file
 
 
@@ -182,9 +180,8 @@ def _wanted(trace: Sequence[Hop], *, chain: bool) -> Iterator[_Wanted]:
 
 def _is_programs_class(owner: str) -> bool:
     """Return whether a class, named with its module, is in a source file of the program."""
-    module = sys.modules.get(owner.rpartition(".")[0])
-    file = getattr(module, "__dict__", {}).get("__file__")
-    return type(file) is str and is_programs(file)
+    file = module_file(sys.modules.get(owner.rpartition(".")[0]))
+    return file is not None and is_programs(file)
 
 
 class _Statements(ast.NodeVisitor):
