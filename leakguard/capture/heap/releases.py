@@ -17,7 +17,7 @@ from leakguard.capture.heap.cuts import NOTABLE, Cut, cached_functions, cuts, im
 from leakguard.capture.heap.garbage import garbage_bytes, leave_ring
 from leakguard.capture.heap.graph import MakeGraph
 from leakguard.capture.heap.path_tree import NO_NODE
-from leakguard.capture.heap.walked_graph import walk_graph
+from leakguard.capture.heap.walked_graph import WalkedGraph, walk_graph
 from leakguard.model.holding import Holding, HoldingKind, Holdings
 
 _RANKS = get_args(HoldingKind)
@@ -29,8 +29,7 @@ _MINOR = 10
 def take_holdings(make_graph: MakeGraph) -> Holdings:
     """Return what holds memory that may be released; call it only in a copy of the process."""
     with collector_held():
-        total, found = _first_walk(make_graph)
-        found.append(_garbage(make_graph))
+        total, found = _first_walk(make_graph, leave_ring())
         # Bytes of what no root reaches already. They are subtracted from what each statement
         # releases. They are measured while the cuts wait, which no root reaches either.
         adrift: int | None = None
@@ -54,18 +53,16 @@ def _ranked(told: Sequence[Holding]) -> list[Holding]:
     return sorted(told, key=order)
 
 
-def _garbage(make_graph: MakeGraph) -> Holding:
+def _garbage(walked: WalkedGraph, ring: int) -> Holding:
     before, gc = import_of("gc")
     what, statement = "garbage that waits for the collector", f"{before}{gc}.collect()"
-    ring = leave_ring()
-    with closing(walk_graph(make_graph, ())) as walked:
-        return Holding("cycles", what, statement, garbage_bytes(walked, ring))
+    return Holding("cycles", what, statement, garbage_bytes(walked, ring))
 
 
-def _first_walk(make_graph: MakeGraph) -> tuple[int, list[Holding]]:
-    """Return the bytes of all objects, and the function caches with the bytes they retain."""
-    found: list[Holding] = []
+def _first_walk(make_graph: MakeGraph, ring: int) -> tuple[int, list[Holding]]:
+    """Return the bytes of all objects, and the garbage and the function caches with theirs."""
     with closing(walk_graph(make_graph, ())) as walked:
+        found = [_garbage(walked, ring)]
         caches = list(cached_functions())
         nodes = [walked.graph.find_at(id(cache)) for _, cache in caches]
         groups = [([node], False) for node in nodes if node != NO_NODE]
