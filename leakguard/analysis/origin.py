@@ -18,6 +18,7 @@ from leakguard.analysis.tolerance import (
 from leakguard.model import Finding, Run, Site
 from leakguard.model.births import Birthplace
 from leakguard.model.census import GRAPH_NODE
+from leakguard.model.code_line import written
 from leakguard.model.units import format_bytes
 
 # Kinds of findings whose growth a line of the program makes. If no line is known for such a
@@ -39,10 +40,9 @@ def with_origin(run: Run, finding: Finding) -> Finding:
     site = next(filter(None, _traced_sites(run, finding)), None)
     if site is None:
         return replace(finding, created_at_unknown=_why_not(run, finding))
-    function = f" in {site.function}" if site.function else ""
     return replace(
         finding,
-        created_at=site.place + function,
+        created_at=written(site.place, site.function),
         created_stack=site.stack,
         created_at_likely=_lies_elsewhere(site, finding),
     )
@@ -50,8 +50,8 @@ def with_origin(run: Run, finding: Finding) -> Finding:
 
 def with_birthplace(finding: Finding, place: Birthplace) -> Finding:
     """Return the finding with the line that births name for most of what its holder gained."""
-    function = f" in {place.function}" if place.function else ""
-    return replace(finding, created_at=f"{place.place}{function}", created_stack=place.stack)
+    line = written(str(place.place), place.function)
+    return replace(finding, created_at=line, created_stack=place.stack)
 
 
 def _traced_sites(run: Run, finding: Finding) -> Iterator[Site | None]:

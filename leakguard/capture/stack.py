@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from leakguard.capture.library import OWN_FOLDER, is_library
+from leakguard.model.code_line import written
 
 _MOST_FRAMES = 24
 # Functions that make an object for their caller. For such an object, the caller's line is reported.
@@ -79,7 +80,7 @@ def place(frame: Frame) -> str:
 
 def line_of(frame: Frame) -> str:
     """Return ``trainer.py:152 in evaluate``."""
-    return place(frame) + (f" in {frame.function}" if frame.function else "")
+    return written(place(frame), frame.function)
 
 
 def described(stack: Sequence[Frame], asked: int = 0) -> tuple[str, ...]:

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil
 
+from leakguard.model.code_line import code_line
 from leakguard.model.finding import Finding, Kind
 from leakguard.model.run import Run
 
 _HOP = re.compile(r"^(?P<label>.*\S)  \((?P<type>[^()]*)\)$")
 _LOCAL = re.compile(r"^local (?P<name>\w+) in (?P<function>\w+)\(\)$")
-_LINE = re.compile(r"^(?P<file>.+):(?P<line>\d+) in (?P<function>.+)$")
 _NAME = re.compile(r"^\.?(?P<name>[A-Za-z_]\w*)$")
 _CACHE = re.compile(r"lru_cache of (?:\w+\.)*(?P<function>\w+)")
 
@@ -133,11 +133,9 @@ def _expression(steps: list[str]) -> str | None:
 
 def _lines(finding: Finding) -> Iterator[ProgramLine]:
     for text in dict.fromkeys((finding.created_at or "", *finding.created_stack)):
-        found = _LINE.match(text)
-        if found is not None:
-            yield ProgramLine(
-                found["file"], int(found["line"]), found["function"].rpartition(".")[2]
-            )
+        found = code_line(text)
+        if found is not None and found.function:
+            yield ProgramLine(found.file, found.line, found.function.rpartition(".")[2])
 
 
 def _has_trait(finding: Finding, run: Run, trait: str) -> bool:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from leakguard.model.code_line import code_line
 from leakguard.render.text import clean
 
-_SITE = re.compile(r"(?P<file>.+?):(?P<line>\d+)(?: in .+)?")
 _AROUND = 3
 _LARGEST_FILE = 2_000_000  # bytes; modules written by hand are shorter
 
@@ -24,8 +23,8 @@ class SourceLine:
 
 def place_of(site: str | None) -> tuple[str, int] | None:
     """Return the file and line of ``rollout.py:88 in play``; None if ``site`` has none."""
-    found = _SITE.fullmatch(clean(site or ""))
-    return None if found is None else (found["file"], int(found["line"]))
+    found = code_line(clean(site or ""))
+    return None if found is None else (found.file, found.line)
 
 
 def source_lines(site: str | None, folder: Path | None) -> tuple[SourceLine, ...]:

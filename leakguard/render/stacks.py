@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from leakguard.model.births import Birthplace
+from leakguard.model.code_line import code_line, written
 from leakguard.model.finding import Finding
 from leakguard.model.holder import Holder
 from leakguard.model.report import Report
@@ -27,7 +28,6 @@ WEIGHTS = {
     "growth_bytes": "bytes",
 }
 
-_CALL = re.compile(r"(?P<file>.+?):(?P<line>\d+)(?: in (?P<function>.+))?")
 _HOP = re.compile(r"(?P<label>.+?)  \(?(?P<type>.+?)\)?")  # a hop in the path of a finding
 _LARGEST = 2**63 - 1  # a pprof value is a signed integer of 64 bits; a run may come from a stranger
 
@@ -129,7 +129,7 @@ def _made(place: Birthplace, findings: Sequence[Finding]) -> Stack:
              and f.created_at.split(" in ")[0] == place.place)  # fmt: skip
     labels = _told(next(sites, None)) | _label("phase", place.phase)
     labels["allocator"] = "native" if place.native else "python"
-    line = f"{place.place} in {place.function}" if place.function else place.place
+    line = written(place.place, place.function) if place.place else ""
     return Stack(_calls(place.stack or ((line,) if line else ())), labels=labels, weights=weights)
 
 
@@ -141,12 +141,10 @@ def _calls(sites: Sequence[str]) -> tuple[StackFrame, ...]:
 
 def _call(site: str) -> StackFrame:
     text = clean(site)
-    found = _CALL.fullmatch(text)
+    found = code_line(text)
     if found is None:
         return StackFrame(text)
-    return StackFrame(
-        found["function"] or "<module>", found["file"], min(int(found["line"]), _LARGEST)
-    )
+    return StackFrame(found.function or "<module>", found.file, min(found.line, _LARGEST))
 
 
 # -- findings --------------------------------------------------------------------------------------

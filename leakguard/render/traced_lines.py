@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from leakguard.model import Run, Site
+from leakguard.model.code_line import written
 from leakguard.model.units import format_bytes
 from leakguard.render.section import Section
 from leakguard.render.source import source_lines
@@ -39,7 +40,7 @@ def traced_lines(run: Run, folder: Path | None) -> Section:
 
 
 def _site_cells(site: Site, folder: Path | None) -> tuple[str, ...]:
-    made = f"{site.place} in {site.function}" if site.function else site.place
+    made = written(site.place, site.function)
     source = next((line.text.strip() for line in source_lines(made, folder) if line.made), _UNKNOWN)
     return (
         clean(made),

@@ -6,10 +6,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from leakguard.fixing.files import is_same_file
+from leakguard.model.code_line import code_line
 from leakguard.model.finding import Finding
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
-_FRAME = re.compile(r"^(?P<file>.+):(?P<line>\d+)\b")
 _ENTRY = re.compile(r"\[[^\]]*\]")
 _LOCAL = re.compile(r"\blocal (\w+) in \w+\(\)")
 Told = Mapping[str, Any]
@@ -50,14 +51,13 @@ def is_same(finding: Finding, told: Told, line: str | None, told_line: str | Non
 
 def line_of(created_at: str | None, texts: Mapping[str, str]) -> str | None:
     """Return the text of a line that a finding names; None if its file is not among ``texts``."""
-    found = _FRAME.match(created_at or "")
+    found = code_line(created_at)
     if found is None:
         return None
-    name = found["file"].replace("\\", "/")
     for path, text in texts.items():
-        if path == name or path.endswith(f"/{name}") or name.endswith(f"/{path}"):
+        if is_same_file(path, found.file):
             lines = text.splitlines()
-            return lines[int(found["line"]) - 1] if int(found["line"]) <= len(lines) else None
+            return lines[found.line - 1] if found.line <= len(lines) else None
     return None
 
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from leakguard.fixing.files import is_same_file
+from leakguard.model.code_line import code_line
 from leakguard.model.finding import Finding
 from leakguard.reproducing.names import Function, covers
 from leakguard.reproducing.program_file import ProgramFile
-
-_FRAME = re.compile(r"^(?P<file>.+):(?P<line>\d+)(?: in (?P<function>.+))?$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +30,13 @@ def stack_lines(finding: Finding, files: Mapping[str, ProgramFile]) -> list[Stac
 
 def _own(frames: Sequence[str], files: Mapping[str, ProgramFile]) -> Iterator[StackLine]:
     for text in frames:
-        found = _FRAME.match(text)
+        found = code_line(text)
         if found is None:
             continue
-        name = (found["function"] or "").rpartition(".")[2] or None
+        name = (found.function or "").rpartition(".")[2] or None
         for path, file in files.items():
-            line = int(found["line"])
-            if is_same_file(path, found["file"]) and _is_in(file, line, name):
-                yield StackLine(path, line, name)
+            if is_same_file(path, found.file) and _is_in(file, found.line, name):
+                yield StackLine(path, found.line, name)
                 break
 
 
