@@ -1,9 +1,11 @@
-"""Plays a program to its end, and says in one line why it did not end well."""
+"""Plays a program to its end, says in one line why it did not end well, and keeps the table of all."""
 
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -34,3 +36,11 @@ def failure_of(
         last = (done.stderr.strip().splitlines() or ["nothing on stderr"])[-1]
         return f"exit status {done.returncode}: {last}"
     return None
+
+
+def keep_table(folder: Path, text: str, module: str) -> None:
+    """Write a table into a folder, with the command that made it: ``module`` and its arguments."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "table.md").write_text(text, encoding="utf-8")
+    words = ["python", "-m", module, *sys.argv[1:]]
+    (folder / "COMMAND").write_text(shlex.join(words) + "\n", encoding="utf-8")

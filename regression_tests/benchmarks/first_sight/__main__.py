@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 import subprocess
 import sys
 import tempfile
@@ -21,7 +20,7 @@ from regression_tests.benchmarks.first_sight import page
 from regression_tests.benchmarks.first_sight.script import Unreadable, scripts_of
 from regression_tests.benchmarks.leakbench.program import Planted
 from regression_tests.benchmarks.leakbench.score import Case, said_by
-from regression_tests.benchmarks.playing import failure_of
+from regression_tests.benchmarks.playing import failure_of, keep_table
 
 Side = tuple[Planted, bool]
 #: What comes before the options and the script where it knows nothing of leakguard.
@@ -52,10 +51,7 @@ def main() -> int:
     text = page.page(cases, version(), watched(options.unprepared))
     print(text)
     if options.out:
-        options.out.mkdir(parents=True, exist_ok=True)
-        (options.out / "table.md").write_text(text, encoding="utf-8")
-        words = ["python", "-m", "regression_tests.benchmarks.first_sight", *sys.argv[1:]]
-        (options.out / "COMMAND").write_text(shlex.join(words) + "\n", encoding="utf-8")
+        keep_table(options.out, text, "regression_tests.benchmarks.first_sight")
     return 0
 
 

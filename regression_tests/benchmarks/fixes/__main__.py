@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import shlex
 import shutil
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from functools import partial
 from pathlib import Path
 
 from regression_tests.benchmarks.first_sight.__main__ import version
+from regression_tests.benchmarks.playing import keep_table
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -63,10 +63,7 @@ def main() -> int:
     text = page(rows, judged)
     print(text)
     if options.out:
-        options.out.mkdir(parents=True, exist_ok=True)
-        (options.out / "table.md").write_text(text, encoding="utf-8")
-        words = ["python", "-m", "regression_tests.benchmarks.fixes", *sys.argv[1:]]
-        (options.out / "COMMAND").write_text(shlex.join(words) + "\n", encoding="utf-8")
+        keep_table(options.out, text, "regression_tests.benchmarks.fixes")
     return 0
 
 

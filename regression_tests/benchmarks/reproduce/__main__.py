@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import shlex
 import shutil
 import subprocess
 import sys
@@ -20,6 +19,7 @@ from pathlib import Path
 
 from regression_tests.benchmarks.first_sight.__main__ import version
 from regression_tests.benchmarks.fixes.__main__ import manifest
+from regression_tests.benchmarks.playing import keep_table
 
 _HERE = Path(__file__).parent
 _RUN = "found.jsonl"
@@ -66,10 +66,7 @@ def main() -> int:
     text = page(rows, judged)
     print(text)
     if options.out:
-        options.out.mkdir(parents=True, exist_ok=True)
-        (options.out / "table.md").write_text(text, encoding="utf-8")
-        words = ["python", "-m", "regression_tests.benchmarks.reproduce", *sys.argv[1:]]
-        (options.out / "COMMAND").write_text(shlex.join(words) + "\n", encoding="utf-8")
+        keep_table(options.out, text, "regression_tests.benchmarks.reproduce")
     return 0
 
 
