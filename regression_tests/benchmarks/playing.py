@@ -1,4 +1,4 @@
-"""Plays a program to its end, says in one line why it did not end well, and keeps the table of all."""
+"""Plays a program to its end and says in one line why it failed; keeps the table of all."""
 
 from __future__ import annotations
 
