@@ -152,4 +152,4 @@ def test_module_that_loads_itself_when_it_is_asked_is_left_asleep(monkeypatch):
             raise AssertionError(f"asked for {name}")
 
     monkeypatch.setitem(sys.modules, "lazy", Lazy("lazy"))
-    assert Additions().of([MODULE, Hop(".pool", "lazy.Pool"), Hop(".held", "list")]) == ()
+    assert Additions().of([MODULE, Hop(".pool", "lazy.Pool"), Hop(".slept_on", "list")]) == ()
