@@ -169,16 +169,19 @@ class Looker:
         collection, self._collection = self._collection, None
         return replace(look, collection=collection)
 
-    def end(self, reading: PackedMeasurement) -> Look:
-        """Look at the end of the run, with the holders: no other look comes after this one.
+    def end(self, reading: PackedMeasurement, generations: int) -> Look:
+        """Look at the end of the run, ``generations`` long: no other look comes after this one.
 
-        If the last look saw growth and put off the search for holders, that search is due now,
-        although nothing has grown since.
+        It searches for holders unless the program has gained nothing since the first look. If the
+        last look saw growth and put off that search, it is due now, although nothing has grown
+        since.
         """
         suspects = self.suspicion.suspects()
         look = self.census(reading, why="end")
+        rose = self._is_rising
         self._note_growth(look.seen)
-        look = self._with_holders(look, (), self.suspicion.suspects() or suspects, last=True)
+        if rose or self.owing or self._has_gained(look.seen, generations):
+            look = self._with_holders(look, (), self.suspicion.suspects() or suspects, last=True)
         self.owing = False
         return self._with_collection(look)
 
@@ -237,7 +240,7 @@ class Looker:
         has stopped. At the end it does so, whatever it costs, unless there are no more objects and
         no more memory than at the first look. What stays but is no object has no holder.
         """
-        gained = (look.why == LAST or self.stays()) and self._has_gained(look.seen, index)
+        gained = (look.why == LAST or self.stays()) and self._has_gained(look.seen, index + 1)
         if look.why == LAST and gained:
             return True
         if not (grew or self.grows or gained):
@@ -250,13 +253,13 @@ class Looker:
             self.safety.note("holders", _LATER)
         return False
 
-    def _has_gained(self, seen: Observation, index: int) -> bool:
+    def _has_gained(self, seen: Observation, generations: int) -> bool:
         """Return whether the program has more objects or more memory than at the first look."""
         first = None if self.journal is None else self.journal.first_census
         if self.journal is None or first is None or seen.census is None or self._is_rising:
             return True
         own = self.journal.held_bytes + self.suspicion.held_bytes
-        return has_gained(first, seen.census, own, index + 1)
+        return has_gained(first, seen.census, own, generations)
 
     @property
     def _is_rising(self) -> bool:

@@ -265,7 +265,7 @@ class WatchedLoop:
     def last_look(self, what: str) -> None:
         """Look at the end of a run that ends without notice, as at a generation's end."""
         reading = self.looker.recorder.read_all()
-        look = self.looker.end(reading)
+        look = self.looker.end(reading, self._rounds)
         within = f" within generation {self.round.number}" if self._opened else ""
         draft = SnapshotDraft(
             what + within, "end", generation=self.round.number, births=self.births.at_end()

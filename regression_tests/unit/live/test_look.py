@@ -69,6 +69,24 @@ def test_last_look_asks_who_holds_what_if_objects_were_gained_in_all(more, asked
     assert asks(looking, "spread", {**MANY, **more}) is (asked and stays)
 
 
+@pytest.mark.parametrize(
+    ("more", "owing", "depth"),
+    [
+        ({}, False, Depth.CENSUS),
+        ({}, True, Depth.HOLDERS),
+        ({"app.Ticket": TypeCount(102, 6_528)}, False, Depth.HOLDERS),
+    ],
+)
+def test_run_that_gained_nothing_ends_with_a_census_and_no_walk(more, owing, depth):
+    schedule = loop_of_seconds(3.0, 0.3)
+    looking = looker_in(schedule, journal=after_first(MANY), owing=owing)
+    looking.recorder.observe.return_value = Observation({}, {}, {}, census=Census(MANY | more))
+    looking.recorder.inspect.return_value = mock.Mock(adrift=0, adrift_bytes=0)
+
+    assert looking.end(mock.Mock(), 60).depth is depth
+    assert looking.recorder.inspect.called is (depth is Depth.HOLDERS)
+
+
 def test_what_the_guard_itself_keeps_is_no_gain_of_the_program():
     more = {**MANY, "bytearray": TypeCount(1, 60_000)}
     assert asks(looker(journal=after_first(MANY)), LAST, more)
