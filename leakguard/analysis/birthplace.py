@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from leakguard.analysis.tolerance import MAJORITY, NEARLY_ALL, REPEATED
 from leakguard.model import Run, Snapshot
 from leakguard.model.births import Birthplace
+from leakguard.model.code_line import code_line, written
 from leakguard.model.holder import ELEMENT
 from leakguard.model.residue import Residue, generations, residue
 
@@ -129,17 +130,48 @@ class RunBirths:
 
 
 def _place(kept: list[tuple[Birthplace, float]]) -> Birthplace | None:
-    """Return the line that made the entries themselves, else the line that made the most bytes.
+    """Return the line that made the entries themselves, else the one through which most was made.
 
     ``kept`` has the live bytes of each line. A line that made nearly all of the bytes comes first:
-    of entries that are small, chance decides whether two are sampled.
+    of entries that are small, chance decides whether one is sampled. One suffices, since it was
+    found in the container.
     """
-    lines = [(p, size) for p, size in kept if p.place is not None and p.samples >= REPEATED]
-    most, size = max(lines, key=lambda line: line[1], default=(None, 0.0))
-    is_nearly_all = size >= NEARLY_ALL * sum(made for _, made in kept)
-    if not is_nearly_all and sum(place.entries for place, _ in lines) >= REPEATED:
+    lines = [(place, size) for place, size in kept if place.place is not None]
+    sampled = [(place, size) for place, size in lines if place.samples >= REPEATED]
+    most, _ = max(sampled, key=lambda line: line[1], default=(None, 0.0))
+    around = None if most is None else _around(most, lines, sum(size for _, size in kept))
+    if around is not most and any(place.entries for place, _ in lines):
         return max(lines, key=lambda line: line[0].entries)[0]
-    return most
+    return around or most
+
+
+def _around(
+    most: Birthplace, lines: list[tuple[Birthplace, float]], whole: float
+) -> Birthplace | None:
+    """Return the innermost line on the stack of ``most`` that made nearly all of the bytes.
+
+    It is a call if several lines inside of it made them: of an object, of the layers of a network.
+    None if there is no such line.
+    """
+    through: defaultdict[str, float] = defaultdict(float)
+    for place, size in lines:
+        for frame in _frames(place):
+            through[frame] += size
+    frames = _frames(most)
+    made = (depth for depth, frame in enumerate(frames) if through[frame] >= NEARLY_ALL * whole)
+    depth = next(made, None)
+    if not depth:
+        return None if depth is None else most
+    line = code_line(frames[depth])
+    if line is None:
+        return None
+    where = f"{line.file}:{line.line}"
+    return replace(most, place=where, function=line.function, stack=frames[depth:])
+
+
+def _frames(place: Birthplace) -> tuple[str, ...]:
+    """Return the frames of a line, innermost first, each once."""
+    return tuple(dict.fromkeys((written(str(place.place), place.function), *place.stack)))
 
 
 def _phase(kept: list[tuple[Birthplace, float]], place: Birthplace | None) -> str | None:

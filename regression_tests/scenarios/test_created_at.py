@@ -28,17 +28,21 @@ def line_of(file: str, text: str) -> str:
             *("old-population", "leaks.py", "replaced = [agent.clone()", "before_evolution"),
             marks=pytest.mark.heavy,
         ),
-        ("loss-graph", "leaks.py", "return loss.unbind()", "_logged"),
     ],
 )
 def test_leak_is_led_back_to_the_line_that_makes_it(trained, leak, file, line, function):
-    findings = trained(leak).report.findings
-    created = [finding.created_at for finding in findings if finding.created_at]
-    place, _, inside = created[0].partition(" in ")
-    assert place == line_of(file, line)
-    assert inside == function
-    stack = next(finding.created_stack for finding in findings if finding.created_at)
-    assert f"{place} in {inside}" in stack
+    finding = trained(leak).report.findings[0]
+    place = f"{line_of(file, line)} in {function}"
+    assert finding.created_at == place
+    assert place in finding.created_stack
+
+
+def test_graphs_are_led_back_to_their_losses_or_to_what_computed_them(trained):
+    """A few losses of 80 bytes are sampled, or none, but many of what their graphs have saved."""
+    finding = trained("loss-graph").report.findings[0]
+    kept = f"{line_of('leaks.py', 'return loss.unbind()')} in _logged"
+    computed = [frame for frame in finding.created_stack if frame.endswith(" in after_sample")]
+    assert finding.created_at == kept or computed
 
 
 def test_leaking_training_is_not_traced_for_its_lines(trained):

@@ -146,3 +146,29 @@ def test_line_of_small_entries_gives_way_to_a_line_that_made_nearly_all_bytes(sh
     (finding,) = diagnose(run(holder("app.kept[*]", entries, contents))).findings
 
     assert finding.created_at == told
+
+
+def test_line_of_one_sampled_entry_comes_before_that_of_most_of_its_contents():
+    contents = [birthplace(line, [0.4 * MB] * ROUNDS) for line in (9, 10)]
+    once = replace(birthplace(7, [0.1 * MB]), samples=1)
+
+    (of_entry,) = diagnose(run(holder("app.kept[*]", replace(once, entries=1), *contents))).findings
+    (of_other,) = diagnose(run(holder("app.kept[*]", once, *contents))).findings
+
+    assert of_entry.created_at == "train.py:7 in f7"
+    assert of_other.created_at == "train.py:9 in f9"
+
+
+def test_call_inside_of_which_several_lines_made_what_an_entry_keeps_is_its_line():
+    calls = ("train.py:30 in load", "train.py:40 in main")
+    contents = [
+        replace(
+            birthplace(line, [0.5 * MB] * ROUNDS), stack=(f"train.py:{line} in f{line}", *calls)
+        )
+        for line in (9, 10)
+    ]
+
+    (finding,) = diagnose(run(holder("app.kept[*]", *contents))).findings
+
+    assert finding.created_at == "train.py:30 in load"
+    assert finding.created_stack == calls
