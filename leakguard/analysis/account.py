@@ -21,6 +21,7 @@ from leakguard.analysis.healthy import (
     ended,
     filling_container,
     filling_gauge,
+    held_more,
     negligible,
 )
 from leakguard.analysis.knowledge import (
@@ -103,6 +104,7 @@ class _Settlement:
         self.defects += [Defect(g, bytes_rate=g.bytes_rate) for g in self._of("child")]
         self.defects = [d if d.birth else with_birth(self.case, d) for d in self.defects]
         self._drop_negligible()
+        self.cleared += held_more(self.case, self.defects, self.cleared)
         return Account(tuple(self.defects), tuple(self.cleared), self._balance())
 
     def _of(self, *sources: str) -> list[Growth]:

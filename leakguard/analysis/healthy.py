@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from leakguard.analysis.case import Case
+from leakguard.analysis.class_owner import is_users
 from leakguard.analysis.defect import Defect
 from leakguard.analysis.growth import Growth
+from leakguard.analysis.sources.types import KINDS
+from leakguard.analysis.tolerance import FEWEST_LOOKS
 from leakguard.model import Cleared
 from leakguard.model.units import format_bytes
 
@@ -45,6 +52,43 @@ def ended(defect: Defect) -> Cleared:
         f"{name} grew until its last inspection, in generation {last}; neither its type's count "
         "nor live memory has grown since",
     )
+
+
+def held_more(
+    case: Case, defects: Sequence[Defect], cleared: Sequence[Cleared]
+) -> Iterator[Cleared]:
+    """Clear what containers gained in looks that are too few to tell whether it goes on.
+
+    Everything that grew is told. A container counts here if it could hold all that the program has
+    more of one class than at the first look, and each look found more than the one before.
+    """
+    ends = (s for s in case.run.while_looping() if s.moment in ("generation", "end"))
+    counted = [s for s in ends if s.census is not None and s.census.types]
+    if len(counted) <= FEWEST_LOOKS:
+        return
+    told = {c.metric for c in cleared}
+    told |= {str(g.type) for d in defects for g in (d.lead, *d.beside)}
+    told |= {str(d.held_by) for d in defects}
+    for holder in counted[-1].holders:
+        counts = [s.count(holder.element) or 0 for s in counted]
+        gained = counts[-1] - counts[0]
+        rises = all(after > before for before, after in pairwise(counts))
+        if not rises or gained > holder.entries or holder.retained_bytes is None:
+            continue
+        if told.intersection((holder.path, holder.element)) or not _is_own(holder.element):
+            continue
+        size = format_bytes(holder.retained_bytes * gained / holder.entries)
+        since = counted[0].generation
+        reason = (
+            f"{gained} more since {'the beginning' if since is None else f'generation {since}'}, "
+            f"{size} in all, held by {holder.path}: too little here to tell whether it goes on"
+        )
+        told.add(holder.element)
+        yield Cleared(holder.element, "growing", reason)
+
+
+def _is_own(name: str) -> bool:
+    return is_users(name) or name in KINDS
 
 
 def negligible(defect: Defect) -> Cleared:

@@ -187,20 +187,5 @@ def _cost(run: Run) -> str:
 
 
 def _unavailable(case: Case) -> list[str]:
-    reasons = {
-        probe: reason
-        for snapshot in case.run.snapshots
-        for probe, reason in snapshot.unavailable.items()
-        if probe != "gpu" and probe != "holders"
-    }
-    if (unasked := why_unasked(case.run)) is not None:
-        reasons["holders"] = unasked
-    return [f"{probe}: {reason}" for probe, reason in reasons.items()]
-
-
-def why_unasked(run: Run) -> str | None:
-    """Return why holders were not searched, if no later look found them."""
-    reason = None
-    for snapshot in run.snapshots:
-        reason = None if snapshot.holders else snapshot.unavailable.get("holders", reason)
-    return reason
+    reasons = case.run.unavailable.items()
+    return [f"{probe}: {reason}" for probe, reason in reasons if probe != "gpu"]

@@ -12,7 +12,6 @@ from leakguard.analysis.evidence import is_confirmed, verdict, witnesses
 from leakguard.analysis.forecast import with_forecast
 from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.knowledge.known_leaks import known_leak
-from leakguard.analysis.limits import why_unasked
 from leakguard.analysis.origin import with_birthplace, with_origin
 from leakguard.analysis.place_in_loop import loose_start, memory_start
 from leakguard.analysis.remedy import UNHELD_ADVICE, name_of, native_remedy, release, remedy
@@ -72,7 +71,7 @@ def _with_holder_sought(run: Run, finding: Finding) -> Finding:
     grows = finding.verdict in ("leak", "suspect") and finding.kind in _KEPT
     if finding.held_by is not None or not grows or run.info.source in ("log", "curve"):
         return finding
-    reason = why_unasked(run)
+    reason = run.unavailable.get("holders")
     if reason is None and any(snapshot.holders for snapshot in run.snapshots):
         reason = "no observed container gained as many"
     return replace(finding, held_by_unknown=reason)

@@ -131,6 +131,19 @@ class Run:
         )
 
     @property
+    def unavailable(self) -> Mapping[str, str]:
+        """Why each probe found nothing, by its name; the last reason counts.
+
+        Holders that a later look found are not missing, although an earlier one put them off.
+        """
+        reasons: dict[str, str] = {}
+        for snapshot in self.snapshots:
+            if snapshot.holders:
+                reasons.pop("holders", None)
+            reasons.update(snapshot.unavailable)
+        return reasons
+
+    @property
     def phases(self) -> tuple[str, ...]:
         """The phases seen inside generations, in order of first appearance."""
         seen = (s.phase for s in self.snapshots if s.phase and s.generation is not None)

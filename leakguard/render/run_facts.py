@@ -48,11 +48,7 @@ def run_facts(run: Run) -> tuple[tuple[str, str], ...]:
 
 def notes(run: Run) -> tuple[str, ...]:
     """Return what the reader skipped and which probes were unavailable, each once."""
-    reasons = {
-        f"{clean(probe)}: {clean(reason)}": None
-        for snapshot in run.snapshots
-        for probe, reason in snapshot.unavailable.items()
-    }
+    reasons = (f"{clean(probe)}: {clean(why)}" for probe, why in run.unavailable.items())
     return (*(clean(note) for note in run.notes), *reasons)
 
 

@@ -222,3 +222,21 @@ def test_what_grows_under_a_tooth_is_found_by_such_looks():
     report = diagnose(under_a_tooth(kept=1))
     assert report.verdict == "leak"
     assert "torch.Tensor" in {finding.type for finding in report.findings}
+
+
+@pytest.mark.parametrize(
+    ("seen", "is_told"), [((20, 68, 116, 132, 244), True), ((20, 68, 116, 132, 120), False)]
+)
+def test_what_each_of_few_looks_found_more_of_is_told_beside_its_holder(seen, is_told):
+    looks = (2, 20, 39, 44, 100)
+    kept = Holder("app.kept[*]", PROBE, 244, retained_bytes=244 * KB)
+    counts = dict(zip((0, *looks), (20, *seen), strict=True))
+
+    report = diagnose(told(looks=looks, each=0, held=kept, counts=lambda n: {PROBE: counts[n]}))
+
+    assert report.verdict == "stable"
+    reasons = [cleared.reason for cleared in report.cleared if cleared.metric == PROBE]
+    assert reasons == (
+        ["224 more since generation 2, 224 kB in all, held by app.kept[*]: "
+         "too little here to tell whether it goes on"] if is_told else []
+    )  # fmt: skip
