@@ -10,8 +10,8 @@ from leakguard.analysis.class_owner import is_users
 from leakguard.analysis.defect import Defect
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.sources.types import KINDS
-from leakguard.analysis.tolerance import FEWEST_LOOKS
-from leakguard.model import Cleared
+from leakguard.analysis.tolerance import FEWEST_LOOKS, MATERIAL_BYTES
+from leakguard.model import Cleared, Snapshot
 from leakguard.model.units import format_bytes
 
 
@@ -60,31 +60,38 @@ def held_more(
     """Clear what containers gained in looks that are too few to tell whether it goes on.
 
     Everything that grew is told. A container counts here if it could hold all that the program has
-    more of one class than at the first look, and each look found more than the one before.
+    more of one class than at the first look, and each look found more than the one before. Of more
+    than ``MATERIAL_BYTES`` live memory tells whether it goes on.
     """
     ends = (s for s in case.run.while_looping() if s.moment in ("generation", "end"))
-    counted = [s for s in ends if s.census is not None and s.census.types]
-    if len(counted) <= FEWEST_LOOKS:
+    looks = [s for s in ends if s.census is not None and s.census.types]
+    if len(looks) <= FEWEST_LOOKS:
         return
     told = {c.metric for c in cleared}
     told |= {str(g.type) for d in defects for g in (d.lead, *d.beside)}
     told |= {str(d.held_by) for d in defects}
-    for holder in counted[-1].holders:
-        counts = [s.count(holder.element) or 0 for s in counted]
-        gained = counts[-1] - counts[0]
-        rises = all(after > before for before, after in pairwise(counts))
-        if not rises or gained > holder.entries or holder.retained_bytes is None:
+    since = looks[0].generation
+    for holder in looks[-1].holders:
+        gained = _gained_in_each(looks, holder.element)
+        if not 0 < gained <= holder.entries or told & {holder.path, holder.element}:
             continue
-        if told.intersection((holder.path, holder.element)) or not _is_own(holder.element):
-            continue
-        size = format_bytes(holder.retained_bytes * gained / holder.entries)
-        since = counted[0].generation
-        reason = (
-            f"{gained} more since {'the beginning' if since is None else f'generation {since}'}, "
-            f"{size} in all, held by {holder.path}: too little here to tell whether it goes on"
-        )
-        told.add(holder.element)
-        yield Cleared(holder.element, "growing", reason)
+        size = (holder.retained_bytes or 0) * gained / holder.entries
+        if 0 < size < MATERIAL_BYTES and _is_own(holder.element):
+            told.add(holder.element)
+            yield Cleared(
+                holder.element,
+                "growing",
+                f"{gained} more since {'the beginning' if since is None else f'generation {since}'}"
+                f", {format_bytes(size)} in all, held by {holder.path}: too little here to tell "
+                "whether it goes on",
+            )
+
+
+def _gained_in_each(looks: Sequence[Snapshot], name: str) -> int:
+    """Return how many instances a class gained; 0 if a look found no more than the one before."""
+    counts = [look.count(name) or 0 for look in looks]
+    rises = all(after > before for before, after in pairwise(counts))
+    return counts[-1] - counts[0] if rises else 0
 
 
 def _is_own(name: str) -> bool:

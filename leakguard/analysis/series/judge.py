@@ -58,6 +58,9 @@ _SEEN = 4.0
 # the subtraction. Chosen: so small a span is a rounding error.
 _SMOOTH = 1e-6
 
+# Words of a verdict on the steps of a staircase, between their number and what is said of them.
+_OF_THESE = "steps, and of these "
+
 
 def judge_series(
     values: Sequence[float],
@@ -371,9 +374,10 @@ def _staircase(looks: Looks) -> SeriesVerdict | None:
     verdict = _judge(treads, 0)
     if verdict.growing != "yes":
         return None
+    of_the_last = verdict.reason.rpartition(_OF_THESE)[2]  # steps of steps are told as one
     return replace(
         verdict,
-        reason=f"it rises in {len(treads)} steps, and of these {verdict.reason}",
+        reason=f"it rises in {len(treads)} {_OF_THESE}{of_the_last}",
         started=math.ceil(treads.times[0]),
     )
 
