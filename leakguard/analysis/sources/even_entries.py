@@ -7,9 +7,11 @@ loop filled the container. Two exact numbers agree, so no series of the containe
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
-from leakguard.analysis.case import Case
+from leakguard.analysis.case import Case, Judged
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.sources.containers import GUARDS_OWN, NO_ROOT, growth_of, looks_at_holders
 from leakguard.analysis.tolerance import BEYOND_CHANCE, FEWEST_LOOKS, NEARLY_ALL, OWN_SHARE
@@ -43,14 +45,31 @@ def _even(
     if not each or over or ours or holder.capacity is not None or _is_replaced(case, holder):
         return None
     size = (holder.retained_bytes or 0) / rounds
+    counts = [(at, census.count(holder.element) or 0) for at, census in counted]
     memory = case.memory()
-    if memory is None or not memory.grows or size < OWN_SHARE * memory.verdict.rate:
-        return None
-    (first, before), *_, (last, after) = counted
-    rose = (after.count(holder.element) or 0) - (before.count(holder.element) or 0)
-    if rose < NEARLY_ALL * each * (last - first):
-        return None
-    return _growing(case, holder, last_look, each, size)
+    if memory is not None and memory.grows:
+        fits = _fits_memory(memory, size, counts, each)
+    else:
+        fits = _is_exact(counts, each)
+    return _growing(case, holder, last_look, each, size) if fits else None
+
+
+def _fits_memory(memory: Judged, size: float, counts: Sequence[tuple[int, int]], each: int) -> bool:
+    """Return whether live memory grows by what is kept, and a class nearly as fast as it."""
+    (first, before), (last, after) = counts[0], counts[-1]
+    fast = after - before >= NEARLY_ALL * each * (last - first)
+    return fast and size >= OWN_SHARE * memory.verdict.rate
+
+
+def _is_exact(counts: Sequence[tuple[int, int]], each: int) -> bool:
+    """Return whether each look counted as many more of a class as generations had passed.
+
+    Then the numbers are evidence although the bytes are too few for live memory to show them.
+    """
+    steps = pairwise(counts)
+    return len(counts) >= FEWEST_LOOKS and all(
+        after - before == each * (last - first) for (first, before), (last, after) in steps
+    )
 
 
 def _is_replaced(case: Case, holder: Holder) -> bool:

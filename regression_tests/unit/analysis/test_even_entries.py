@@ -69,3 +69,22 @@ def test_container_whose_entries_were_all_made_lately_is_replaced_and_does_not_g
 
     report = diagnose(replace(run, snapshots=tuple(map(replaced, run.snapshots))))
     assert FRAMES not in {finding.held_by for finding in report.findings}
+
+
+@pytest.mark.parametrize(("seen", "verdict"), [(20, "leak"), (24, "stable")])
+def test_exact_counts_are_told_although_memory_is_too_noisy_to_show_their_bytes(seen, verdict):
+    rounds, losses = 40, "train.losses[*]"
+    looks = {1: 11, 20: 10 + seen, rounds: 50}
+    story = RunStory()
+    for number in range(rounds + 1):
+        noise = 300 * KB * (number * 7 % 5)
+        counts = {"torch.Tensor": looks[number]} if number in looks else {}
+        state = State({"heap_in_use": 80 * MB + noise, "rss": 120 * MB + noise}, counts)
+        story.generation(train=state) if number else story.baseline(state)
+    kept = Holder(losses, "torch.Tensor", rounds, retained_bytes=5 * KB * rounds)
+    *before, last = story.run().snapshots
+
+    report = diagnose(replace(story.run(), snapshots=(*before, replace(last, holders=(kept,)))))
+
+    assert report.verdict == verdict
+    assert [finding.held_by for finding in report.findings] == [losses] * (verdict == "leak")
