@@ -97,7 +97,9 @@ def _growing(case: Case, seen: History) -> Growth | None:
 def _by_births(case: Case, seen: History) -> Growth | None:
     """Return the growth of a container in which each round left about as much, from births.
 
-    One look suffices; two looks measure its rate. None if births do not show this.
+    One look suffices; two looks measure its rate. None if births do not show this. A bound that is
+    reached is none: a full container could keep what all rounds made only if it had dropped
+    nothing, so the bound is that of many containers, one more in each round.
     """
     holder = seen[-1][1]
     birth = case.births.of_holder(holder.path)
@@ -112,8 +114,11 @@ def _by_births(case: Case, seen: History) -> Growth | None:
     share = min(born / retained, 1.0)  # the share of the retained bytes that the loop made
     share = 1.0 if share >= NEARLY_ALL else share
     known = container.since is not None or (len(seen) > 1 and (container.rate or 0.0) > 0)
+    is_full = container.bound is not None and holder.entries >= container.bound
     return replace(
         container,
+        bound=None if is_full else container.bound,
+        full_at=None if is_full else container.full_at,
         rate=container.rate if known else share * holder.entries / trail.lasted,
         bytes_rate=container.bytes_rate if known else share * retained / trail.lasted,
         since=trail.began(container.since),

@@ -172,3 +172,15 @@ def test_call_inside_of_which_several_lines_made_what_an_entry_keeps_is_its_line
 
     assert finding.created_at == "train.py:30 in load"
     assert finding.created_stack == calls
+
+
+@pytest.mark.parametrize(("bound", "verdict"), [(ROUNDS, "leak"), (3 * ROUNDS, "stable")])
+def test_bound_that_is_reached_while_each_round_left_as_much_is_that_of_many_containers(
+    bound, verdict
+):
+    queues = replace(holder("app.Loader.queue[*]", birthplace(7, [MB] * ROUNDS)), capacity=bound)
+
+    report = diagnose(run(queues))
+
+    assert report.verdict == verdict
+    assert [f.held_by for f in report.findings] == ["app.Loader.queue[*]"] * (verdict == "leak")
