@@ -10,7 +10,10 @@ from leakguard.model import Run, Snapshot
 from leakguard.model.births import Birthplace
 from leakguard.model.code_line import code_line, written
 from leakguard.model.holder import ELEMENT
-from leakguard.model.residue import Residue, generations, residue
+from leakguard.model.residue import YOUNG, Residue, generations, residue
+
+# A chance of at most one in a hundred is none, as for ``model.residue``. By convention.
+_RARE = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +86,21 @@ class RunBirths:
         base = _base(path)
         alike = (look for other, look in self._looks.items() if _base(other) == base)
         return max(alike, key=lambda look: sum(p.bytes for p in look[1]), default=None)
+
+    def is_replaced(self, path: str) -> bool:
+        """Return whether all that births show in a container was made in the latest rounds.
+
+        Two samples can show it: if the container had gained as much in each of many rounds, it
+        would be a rare chance that both are young.
+        """
+        snapshot, born = self._looks.get(path, (None, ()))
+        cohorts = [cohort for place in born for cohort in place.cohorts]
+        if snapshot is None or not cohorts:
+            return False
+        rounds = _rounds(self._run, snapshot.generation)
+        samples = sum(cohort.samples for cohort in cohorts)
+        by_chance = (YOUNG / max(rounds, YOUNG)) ** samples
+        return by_chance <= _RARE and all(cohort.round >= rounds - YOUNG for cohort in cohorts)
 
     def of_bytes(self, rate: float) -> Birth | None:
         """Return the births of the line that leaves about ``rate`` bytes per generation.

@@ -16,7 +16,6 @@ from leakguard.analysis.growth import Growth
 from leakguard.analysis.sources.containers import GUARDS_OWN, NO_ROOT, growth_of, looks_at_holders
 from leakguard.analysis.tolerance import BEYOND_CHANCE, FEWEST_LOOKS, NEARLY_ALL, OWN_SHARE
 from leakguard.model import Census, Holder
-from leakguard.model.residue import YOUNG
 from leakguard.model.series import Series
 
 
@@ -42,7 +41,9 @@ def _even(
 ) -> Growth | None:
     each, over = divmod(holder.entries, rounds)
     ours = holder.path.startswith((NO_ROOT, GUARDS_OWN))
-    if not each or over or ours or holder.capacity is not None or _is_replaced(case, holder):
+    if not each or over or ours or holder.capacity is not None:
+        return None
+    if case.births.is_replaced(holder.path):
         return None
     size = (holder.retained_bytes or 0) / rounds
     counts = [(at, census.count(holder.element) or 0) for at, census in counted]
@@ -70,12 +71,6 @@ def _is_exact(counts: Sequence[tuple[int, int]], each: int) -> bool:
     return len(counts) >= FEWEST_LOOKS and all(
         after - before == each * (last - first) for (first, before), (last, after) in steps
     )
-
-
-def _is_replaced(case: Case, holder: Holder) -> bool:
-    """Return whether births show that all entries come from the latest generations."""
-    birth = case.births.of_holder(holder.path)
-    return birth is not None and birth.trail is not None and birth.trail.lasted <= YOUNG
 
 
 def _growing(case: Case, holder: Holder, last: int, each: int, size: float) -> Growth:
