@@ -33,9 +33,15 @@ class Trail:
     lasted: int
 
     def began(self, counted: int | None) -> int:
-        """Return the first generation: by counts if births do not contradict it, else by births."""
-        allowed = counted is not None and self.perhaps <= counted <= self.since
-        return counted if allowed and counted is not None else self.since
+        """Return the first generation: by counts if births do not contradict it, else by births.
+
+        Births that are not steady may be too few: then the earlier of the two is right.
+        """
+        if counted is None:
+            return self.since
+        if self.perhaps <= counted <= self.since:
+            return counted
+        return self.since if self.residue.steady else min(counted, self.since)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,13 @@ from dataclasses import replace
 
 from leakguard.analysis.case import Case, slope
 from leakguard.analysis.growth import Evidence, Growth
-from leakguard.analysis.tolerance import BYTES_FLOOR, FEWEST_LOOKS, NEARLY_ALL
+from leakguard.analysis.tolerance import (
+    BYTES_FLOOR,
+    FEWEST_LOOKS,
+    NEARLY_ALL,
+    PLURALITY,
+    SAME_RATE,
+)
 from leakguard.model import Holder
 from leakguard.model.holder import ELEMENT
 from leakguard.model.series import Series
@@ -88,10 +94,29 @@ def _growing(case: Case, seen: History) -> Growth | None:
     if born is not None:
         return born
     container = growth_of(case, seen)
-    few = len(seen) < FEWEST_LOOKS or holder.streak < FEWEST_LOOKS - 1
-    if few or holder.path.startswith(NO_ROOT):
+    if holder.path.startswith(NO_ROOT):
         return None
+    if len(seen) < FEWEST_LOOKS or holder.streak < FEWEST_LOOKS - 1:
+        return _as_memory_does(case, container, seen)
     return container if container.fills or container.since is not None else None
+
+
+def _as_memory_does(case: Case, container: Growth, seen: History) -> Growth | None:
+    """Return the growth of a container between two looks, if live memory grows with it; else None.
+
+    Memory was read in each generation, so it shows that the growth goes on. The container must
+    gain a large part of what memory gains, and no more than that.
+    """
+    memory = case.memory()
+    if memory is None or not memory.grows or len(seen) < 2 or container.is_weak:
+        return None
+    rate, size = container.rate or 0.0, container.bytes_rate or 0.0
+    whole = memory.verdict.rate
+    if container.bound is not None or rate <= 0 or not PLURALITY * whole <= size:
+        return None
+    if size > (1 + SAME_RATE) * whole:
+        return None
+    return replace(container, since=memory.started_at)
 
 
 def _by_births(case: Case, seen: History) -> Growth | None:

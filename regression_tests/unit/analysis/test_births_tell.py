@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from leakguard import diagnose
-from leakguard.model import Birthplace, Births, Cohort, Holder, Run
+from leakguard.model import Birthplace, Births, Census, Cohort, Holder, Run, TypeCount
 from leakguard.testing import RunStory, State
 
 MB = 1_000_000
@@ -184,3 +184,40 @@ def test_bound_that_is_reached_while_each_round_left_as_much_is_that_of_many_con
 
     assert report.verdict == verdict
     assert [f.held_by for f in report.findings] == ["app.Loader.queue[*]"] * (verdict == "leak")
+
+
+@pytest.mark.parametrize(("each", "held_by"), [(MB // 2, "app.kept[*]"), (MB // 10, None)])
+def test_container_that_two_looks_saw_grows_as_memory_does_if_it_gains_a_large_part_of_that(
+    each, held_by
+):
+    kept = holder("app.kept[*]")
+
+    def seen(snapshot):
+        if snapshot.moment != "generation" or snapshot.generation not in (2, 4, 10, ROUNDS):
+            return snapshot
+        entries = 40 + snapshot.generation
+        at = replace(kept, entries=entries, retained_bytes=entries * each)
+        counted = Census({"app.Frame": TypeCount(4 * entries, 400 * entries)})
+        holders = (at,) if snapshot.generation in (4, ROUNDS) else ()
+        return replace(snapshot, holders=holders, census=counted)
+
+    told = run(kept)
+    report = diagnose(replace(told, snapshots=tuple(map(seen, told.snapshots))))
+
+    assert report.findings[0].held_by == held_by
+
+
+def test_few_births_do_not_put_off_what_counts_saw_earlier():
+    few = birthplace(7, [0] * 12 + [MB] * 2, samples=3)
+    counted = holder("app.kept[*]", few)
+
+    def with_counts(snapshot):
+        if snapshot.moment != "generation":
+            return snapshot
+        count = 10 + snapshot.generation
+        return replace(snapshot, census=Census({"app.Frame": TypeCount(count, count * 100)}))
+
+    told = run(counted)
+    report = diagnose(replace(told, snapshots=tuple(map(with_counts, told.snapshots))))
+
+    assert report.findings[0].started_at == 2
