@@ -9,6 +9,7 @@ from dataclasses import replace
 from leakguard.analysis.case import Case, slope
 from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.tolerance import (
+    BEYOND_CHANCE,
     BYTES_FLOOR,
     FEWEST_LOOKS,
     NEARLY_ALL,
@@ -104,11 +105,13 @@ def _growing(case: Case, seen: History) -> Growth | None:
 def _as_memory_does(case: Case, container: Growth, seen: History) -> Growth | None:
     """Return the growth of a container between two looks, if live memory grows with it; else None.
 
-    Memory was read in each generation, so it shows that the growth goes on. The container must
-    gain a large part of what memory gains, and no more than that.
+    Memory was read in each generation, so it shows that the growth goes on. The looks must be many
+    generations apart, and the container must gain a large part of what memory gains, and no more.
     """
     memory = case.memory()
-    if memory is None or not memory.grows or len(seen) < 2 or container.is_weak:
+    if memory is None or not memory.grows or seen[-1][0] - seen[0][0] < BEYOND_CHANCE:
+        return None
+    if container.is_weak or container.keeps_graphs:
         return None
     rate, size = container.rate or 0.0, container.bytes_rate or 0.0
     whole = memory.verdict.rate
