@@ -14,7 +14,6 @@ import click
 from leakguard.cli.output import complain, wants_color, write_document
 from leakguard.cli.report import RunPath
 from leakguard.errors import LeakguardError, UnreadableRun
-from leakguard.model.fleet import Sighting
 from leakguard.render import Layout
 from leakguard.render.text import columns
 
@@ -61,7 +60,7 @@ def fleet(
             with local_files([name]) as [file]:
                 table.read(_there(file), name)
     unusable: list[str] = []
-    table.add(_seen(runs, jobs or os.cpu_count() or 1, unusable))
+    table.add_encoded(_seen(runs, jobs or os.cpu_count() or 1, unusable))
     _say(unusable)
     layout = Layout(width=columns(), color=wants_color(color, output))
     document = render_fleet(table.fleet(group, since, top), format_, layout)
@@ -72,7 +71,7 @@ def fleet(
     return 2 if unusable else 0
 
 
-def _seen(files: Sequence[str], jobs: int, unusable: list[str]) -> Iterator[Sighting]:
+def _seen(files: Sequence[str], jobs: int, unusable: list[str]) -> Iterator[bytes]:
     """Yield the rows of all run files; for each unreadable file, append the reason to ``unusable``.
 
     Several processes read the files if there are many.
@@ -88,31 +87,30 @@ def _seen(files: Sequence[str], jobs: int, unusable: list[str]) -> Iterator[Sigh
         yield from _readable(pool.map(_of_files, tasks), unusable)
 
 
-def _readable(
-    answers: Iterable[list[list[Sighting] | str]], unusable: list[str]
-) -> Iterator[Sighting]:
+def _readable(answers: Iterable[list[bytes | str]], unusable: list[str]) -> Iterator[bytes]:
     for answer in chain.from_iterable(answers):
         if isinstance(answer, str):
             unusable.append(answer)
         else:
-            yield from answer
+            yield answer
 
 
-def _of_files(names: Sequence[str]) -> list[list[Sighting] | str]:
-    """Return for each file the rows of its last run, or the reason why it cannot be read."""
+def _of_files(names: Sequence[str]) -> list[bytes | str]:
+    """Return for each file the encoded rows of its last run, or why it cannot be read."""
     from leakguard.store.fleet_files import local_files
 
     with local_files(names) as files:
         return [_of_file(name, file) for name, file in zip(names, files, strict=True)]
 
 
-def _of_file(name: str, file: Path | UnreadableRun) -> list[Sighting] | str:
+def _of_file(name: str, file: Path | UnreadableRun) -> bytes | str:
     from leakguard.analysis.diagnosis import diagnose_briefly
     from leakguard.analysis.fleet import sightings
     from leakguard.store import load_runs
+    from leakguard.store.sightings import encoded
 
     try:
-        return sightings(diagnose_briefly(load_runs(_there(file))[-1]), name)
+        return encoded(sightings(diagnose_briefly(load_runs(_there(file))[-1]), name))
     except LeakguardError as error:
         return str(error)
     except OSError as error:
