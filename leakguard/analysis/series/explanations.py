@@ -29,7 +29,7 @@ RISK = 0.004
 # RISK, only two rises by 32 would be accepted.
 _RISK_OF_TWO = 0.0125
 # The most parameters of a shape.
-_MOST = 4
+_MOST_PARAMETERS = 4
 # A residual below this share of the sum of squares is a rounding error.
 _LEFT_BY_ROUNDING = 1e-12
 # _GRID is the largest factor between neighbouring time constants of the grid (``wandering._TAUS``).
@@ -100,7 +100,9 @@ class Explanations:
         self.best: dict[Kind, Fit] = {}
         self._freedom = len(times) - 1
         self._least = self._freedom * least
-        self._prices = [price(self._freedom, parameters) for parameters in range(_MOST + 1)]
+        self._prices = [
+            price(self._freedom, parameters) for parameters in range(_MOST_PARAMETERS + 1)
+        ]
         self._series: list[tuple[Model, list[float], float]] = []
         for model in self.design.models[-noises:]:
             surprises = model.surprises(values)

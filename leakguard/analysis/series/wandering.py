@@ -53,7 +53,7 @@ def dot(one: Iterable[float], other: Iterable[float]) -> float:
 Pair = tuple[int, int, float, float, float]
 
 
-class Step(NamedTuple):
+class WhitenedStep(NamedTuple):
     """A step under a noise model.
 
     Attributes:
@@ -149,7 +149,7 @@ class Model:
             if (solved := solve(i, j, self.energy[i], self._product(i, j), self.energy[j]))
         ]
         self._design = design
-        self._steps: dict[int, Step] = {}
+        self._steps: dict[int, WhitenedStep] = {}
         self._saturations: dict[float, tuple[list[float], float]] = {}
 
     def _product(self, one: int, other: int) -> float:
@@ -177,13 +177,13 @@ class Model:
             kept = self._saturations[tau] = column, dot(column, column)
         return kept
 
-    def step(self, first: int) -> Step:
+    def step(self, first: int) -> WhitenedStep:
         """Return the step that is 0 before look ``first``, alone and beside the curves."""
         if first not in self._steps:
             self._steps[first] = self._step(first)
         return self._steps[first]
 
-    def _step(self, first: int) -> Step:
+    def _step(self, first: int) -> WhitenedStep:
         column = self.surprises(self._design.step(first))
         own, ramps = dot(column, column), len(self._design.starts)
 
@@ -191,7 +191,7 @@ class Model:
             solved = (solve(i, i, self.energy[i], dot(self.curves[i], column), own) for i in curves)
             return [pair for pair in solved if pair is not None]
 
-        return Step(
+        return WhitenedStep(
             own, column, beside(range(self._design.growing)), beside(range(ramps, len(self.curves)))
         )
 
