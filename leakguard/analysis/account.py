@@ -214,15 +214,14 @@ class _Settlement:
         if growth is None:
             self.cleared += [] if judged.grows else levelled_off(judged)
             return
-        rate = growth.rate or 0.0
-        objects = objects_rate(self.case)
-        in_objects = objects >= MAJORITY * rate
         if self._explains_memory(growth):
             return
         tooth = last_tooth(self.case, growth)
         if tooth is not None:
             self.cleared.append(tooth)
             return
+        rate = growth.rate or 0.0
+        in_objects = objects_rate(self.case) >= MAJORITY * rate
         gauges = [_series_of(self.case, gauge) for gauge in self.filling]
         if gauges and (in_objects or not self.case.counts_allocators):
             self.cleared.append(self._while_filling(judged))

@@ -30,14 +30,12 @@ def went_on(case: Case, defect: Defect) -> bool:
 
 def _remembered_on(case: Case, metric: str, defect: Defect) -> bool | None:
     """Compare the halves of the run's last third; None if growth would go undetected there."""
-    judged = case.metric(metric)
-    if judged is None:
-        return None
-    values = judged.series.values
+    series = case.timeline.metric(metric)
+    values = series.values
     late = values[-(len(values) // 3) :] if len(values) >= 3 * _AFTERWARDS else ()
     half = len(late) // 2
     expected = (defect.bytes_rate or 0.0) * half
-    if not half or (defect.lead.since or 0) >= judged.series.generations[-len(late)]:
+    if not half or (defect.lead.since or 0) >= series.generations[-len(late)]:
         return None
     if expected * 2 < NOTABLE_TOTAL or expected < 2 * _scatter(late):
         return None

@@ -96,6 +96,7 @@ class Case:
     timeline: Timeline = field(init=False)
     births: RunBirths = field(init=False)
     _metrics: dict[str, Judged | None] = field(default_factory=dict)
+    _verdicts: dict[tuple[object, ...], SeriesVerdict] = field(default_factory=dict)
     _shares: dict[tuple[str, int | None], Contribution] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -148,15 +149,18 @@ class Case:
         with_baseline = from_baseline and series.baseline is not None
         if with_baseline and series.baseline is not None and at:
             values, at = (series.baseline, *values), (at[0] - 1, *at)
-        describe = format_bytes if series.unit == "bytes" else format_number
-        verdict = judge_series(
-            values,
-            at=at,
-            integer=integer,
-            noise_floor=noise_floor,
-            capacity=capacity,
-            describe=describe,
-        )
+        # Several questions are about the same numbers, which are judged for the first one only.
+        asked = (values, at, series.unit, integer, noise_floor, capacity)
+        verdict = self._verdicts.get(asked)
+        if verdict is None:
+            verdict = self._verdicts[asked] = judge_series(
+                values,
+                at=at,
+                integer=integer,
+                noise_floor=noise_floor,
+                capacity=capacity,
+                describe=format_bytes if series.unit == "bytes" else format_number,
+            )
         return Judged(series, verdict, with_baseline, self.timeline.first)
 
     def _judge_metric(self, name: str) -> Judged | None:

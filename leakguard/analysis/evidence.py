@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 
 from leakguard.analysis.case import Case, Judged
 from leakguard.analysis.growth import Evidence, Growth
 from leakguard.model import Verdict
 from leakguard.model.finding import SEVERITY
+from leakguard.model.metric import METRICS
 from leakguard.model.units import format_change, format_number
 
 # A leak needs this many instruments that agree. One instrument alone makes a suspect, however often
@@ -50,7 +52,7 @@ def witnesses(
         return _of_container(case, lead, phase, since)
     if lead.source == "gauge":
         return [*lead.evidence, *_of_live_memory(case)]
-    return list(lead.evidence)
+    return [*lead.evidence[:1], *_of_second(case, lead.second), *lead.evidence[1:]]
 
 
 def memory_witness(
@@ -88,6 +90,13 @@ def _of_live_memory(case: Case) -> list[Evidence]:
     memory = case.memory()
     grows = memory is not None and memory.grows
     return [Evidence("memory", "live memory grows, too")] if grows else []
+
+
+def _of_second(case: Case, metrics: Sequence[str]) -> list[Evidence]:
+    """Return the first of these metrics that grows too, as evidence; empty if none does."""
+    judged = ((name, case.metric(name)) for name in metrics)
+    growing = (name for name, one in judged if one is not None and one.may_grow)
+    return [Evidence(name, f"so does {METRICS[name].words}") for name in islice(growing, 1)]
 
 
 def _of_type(

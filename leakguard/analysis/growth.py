@@ -54,6 +54,7 @@ class Growth:
             system, the interpreter or a collection.
         worst: the worst verdict that this kind of growth deserves.
         evidence: what the source measured, and by which instrument.
+        second: metrics that may confirm the growth; they are judged only if a finding comes of it.
         reason: the numbers in one sentence, if they add to the evidence.
         with_it: types whose objects are made and freed together with these.
         healthy: why the growth is no leak, if the source itself knows.
@@ -85,6 +86,7 @@ class Growth:
     exact: bool = False
     worst: Verdict = "leak"
     evidence: tuple[Evidence, ...] = ()
+    second: tuple[str, ...] = ()
     reason: str | None = None
     confidence: float | None = None
     fix: str | None = None

@@ -100,6 +100,7 @@ def in_a_graph(case: Case, growth: Growth) -> Growth | None:
                 f"nodes: {nodes:+,} nodes of such graphs since generation {first}",
             ),
         ),
+        second=(),
         fix=remedy(GRAPH_NODE, holder),
     )
 
@@ -127,6 +128,7 @@ def extended(case: Case, growth: Growth) -> Growth | None:
         type=name,
         in_pools=False,
         evidence=(growth.evidence[0], Evidence("sizes", "so do the bytes of counted objects")),
+        second=(),
         fix=f"find the {name} that is extended every generation, and bound it",
     )
 

@@ -58,12 +58,17 @@ class Timeline:
         #: True if the program had released the growing objects before the look at the end of the
         #: run, so that this look could not find their holder.
         self.let_go = False
+        self._recorded: set[str] = set()
+        for snapshot in run.snapshots:
+            self._recorded.update(snapshot.metrics)
         self._stations: dict[str | None, dict[int, Snapshot]] = {}
         for snapshot in run.snapshots:
             if snapshot.generation is not None and snapshot.moment in ("phase", "generation"):
                 station = self._stations.setdefault(snapshot.phase, {})
                 station[snapshot.generation] = snapshot
+        self._metrics: dict[str, Series] = {}
         self._use_last_look()
+        self._metrics.clear()  # the last generation may have another look now
 
     @property
     def stations(self) -> tuple[str | None, ...]:
@@ -120,6 +125,13 @@ class Timeline:
 
     def metric(self, name: str) -> Series:
         """Return a metric's best series in the run, without the guard's own memory."""
+        if name not in self._metrics:
+            self._metrics[name] = self._metric(name)
+        return self._metrics[name]
+
+    def _metric(self, name: str) -> Series:
+        if not METRICS[name].needs <= self._recorded:
+            return Series(name, METRICS[name].unit, (), ())
         series = self.best_series(name, metric_reader(name), METRICS[name].unit)
         if series.phase is not None or not series.values:
             return series

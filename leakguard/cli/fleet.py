@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import datetime
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from itertools import chain
 from pathlib import Path
 
 import click
 
 from leakguard.cli.output import complain, wants_color, write_document
 from leakguard.cli.report import RunPath
-from leakguard.errors import LeakguardError
-from leakguard.model.fleet import Sighting
+from leakguard.errors import LeakguardError, UnreadableRun
 from leakguard.render import Layout
 from leakguard.render.text import columns
 
 _FORMATS = ("terminal", "markdown", "json")
 _GROUPS = ("bug", "holder", "type", "line", "kind", "library", "host", "python")
-_FILES_AT_ONCE = 16  # files in one task of a process
+_FILES_AT_ONCE = 8  # files in one task of a process, and files that are copied from a URL together
 _NAMED = 3  # unreadable files that are named; the rest are only counted
 
 
@@ -49,7 +49,7 @@ def fleet(
     any version. Bugs are ranked by damage: leaked bytes times hours. Needs DuckDB (extra: fleet).
     """
     from leakguard.render.fleet import render_fleet
-    from leakguard.store.fleet_files import files_below, local_file
+    from leakguard.store.fleet_files import files_below, local_files
     from leakguard.store.sightings import Sightings
 
     table = Sightings()
@@ -57,10 +57,10 @@ def fleet(
     runs = [file for file in files if not file.endswith(".parquet")]
     for name in files:
         if name.endswith(".parquet"):
-            with local_file(name) as file:
-                table.read(file, name)
+            with local_files([name]) as [file]:
+                table.read(_there(file), name)
     unusable: list[str] = []
-    table.add(_seen(runs, jobs or os.cpu_count() or 1, unusable))
+    table.add_encoded(_seen(runs, jobs or os.cpu_count() or 1, unusable))
     _say(unusable)
     layout = Layout(width=columns(), color=wants_color(color, output))
     document = render_fleet(table.fleet(group, since, top), format_, layout)
@@ -71,41 +71,56 @@ def fleet(
     return 2 if unusable else 0
 
 
-def _seen(files: Sequence[str], jobs: int, unusable: list[str]) -> Iterator[Sighting]:
+def _seen(files: Sequence[str], jobs: int, unusable: list[str]) -> Iterator[bytes]:
     """Yield the rows of all run files; for each unreadable file, append the reason to ``unusable``.
 
     Several processes read the files if there are many.
     """
-    if jobs == 1 or len(files) <= _FILES_AT_ONCE:
-        answers: Iterator[list[Sighting] | str] = map(_of_file, files)
-        yield from _readable(answers, unusable)
+    tasks = [files[i : i + _FILES_AT_ONCE] for i in range(0, len(files), _FILES_AT_ONCE)]
+    if jobs == 1 or len(tasks) < 2:
+        yield from _readable(map(_of_files, tasks), unusable)
         return
-    with ProcessPoolExecutor(min(jobs, -(-len(files) // _FILES_AT_ONCE))) as pool:
-        yield from _readable(pool.map(_of_file, files, chunksize=_FILES_AT_ONCE), unusable)
+    # What the processes need is loaded here once: those that are forked have it from this one.
+    import leakguard.analysis.diagnosis  # noqa: F401
+
+    with ProcessPoolExecutor(min(jobs, len(tasks))) as pool:
+        yield from _readable(pool.map(_of_files, tasks), unusable)
 
 
-def _readable(answers: Iterator[list[Sighting] | str], unusable: list[str]) -> Iterator[Sighting]:
-    for answer in answers:
+def _readable(answers: Iterable[list[bytes | str]], unusable: list[str]) -> Iterator[bytes]:
+    for answer in chain.from_iterable(answers):
         if isinstance(answer, str):
             unusable.append(answer)
         else:
-            yield from answer
+            yield answer
 
 
-def _of_file(name: str) -> list[Sighting] | str:
-    """Return the rows of the last run in a file, or the reason why the file cannot be read."""
+def _of_files(names: Sequence[str]) -> list[bytes | str]:
+    """Return for each file the encoded rows of its last run, or why it cannot be read."""
+    from leakguard.store.fleet_files import local_files
+
+    with local_files(names) as files:
+        return [_of_file(name, file) for name, file in zip(names, files, strict=True)]
+
+
+def _of_file(name: str, file: Path | UnreadableRun) -> bytes | str:
     from leakguard.analysis.diagnosis import diagnose_briefly
     from leakguard.analysis.fleet import sightings
     from leakguard.store import load_runs
-    from leakguard.store.fleet_files import local_file
+    from leakguard.store.sightings import encoded
 
     try:
-        with local_file(name) as file:
-            return sightings(diagnose_briefly(load_runs(file)[-1]), name)
+        return encoded(sightings(diagnose_briefly(load_runs(_there(file))[-1]), name))
     except LeakguardError as error:
         return str(error)
     except OSError as error:
         return f"cannot read {name}: {error.strerror}"
+
+
+def _there(file: Path | UnreadableRun) -> Path:
+    if isinstance(file, UnreadableRun):
+        raise file
+    return file
 
 
 def _say(unusable: Sequence[str]) -> None:

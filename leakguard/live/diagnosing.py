@@ -31,7 +31,7 @@ _MOST_PROOFS = 3
 def diagnose_within(run: Run) -> Report:
     """Diagnose a run that continues, and free what the diagnosis has cached.
 
-    Its cached tables of noise, up to 30,000 numbers per length of a series, would count as growth
+    Its cached tables of noise, up to 50,000 numbers per length of a series, would count as growth
     of the program.
     """
     from leakguard.analysis import diagnose

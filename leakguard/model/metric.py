@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -26,6 +26,11 @@ class Metric:
     parts: Mapping[str, int] = field(default_factory=dict)
     less: str | None = None
     least: int | None = None
+
+    @property
+    def needs(self) -> Set[str]:
+        """The metrics that a snapshot must hold for this one to be known."""
+        return self.parts.keys() or {self.name}
 
     @property
     def words(self) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from leakguard.errors import UnreadableRun
 from leakguard.model.secrets import without_secrets
@@ -48,16 +49,44 @@ def _remote(url: str) -> list[str]:
 
 
 @contextmanager
-def local_file(name: str) -> Iterator[Path]:
-    """Provide a file of the fleet as a local path; a file at a URL is copied temporarily."""
-    if not is_url(name):
-        yield Path(name)
+def local_files(names: Sequence[str]) -> Iterator[list[Path | UnreadableRun]]:
+    """Provide files of the fleet as local paths, each in its place; files at URLs are copied.
+
+    The copies are temporary, and made at the same time: a store answers many requests as fast as
+    one. In the place of a file that cannot be read is the reason.
+    """
+    far = [name for name in names if is_url(name)]
+    if not far:
+        yield [Path(name) for name in names]
         return
-    system, path = file_system(name)
     with tempfile.TemporaryDirectory(prefix="leakguard-") as folder:
-        copy = Path(folder) / path.rpartition("/")[2]
-        try:
-            system.get_file(path, str(copy))
-        except Exception as error:
-            raise UnreadableRun(without_secrets(f"{name} cannot be read: {error}")) from error
-        yield copy
+        copies = _copied(far, Path(folder))
+        yield [copies[name] if is_url(name) else Path(name) for name in names]
+
+
+def _copied(names: Sequence[str], folder: Path) -> dict[str, Path | UnreadableRun]:
+    systems: dict[str, Any] = {}
+    places: dict[str, tuple[str, Path]] = {}
+    for name in names:
+        system, path = file_system(name)
+        systems[name] = system
+        places[name] = path, folder / str(len(places)) / path.rpartition("/")[2]
+        places[name][1].parent.mkdir()
+    copies: dict[str, Path | UnreadableRun] = {}
+    for system in {id(system): system for system in systems.values()}.values():
+        copies.update(_got(system, {n: places[n] for n in names if systems[n] is system}))
+    return copies
+
+
+def _got(system: Any, places: Mapping[str, tuple[str, Path]]) -> dict[str, Path | UnreadableRun]:
+    """Copy the files of one file system; if that fails, one by one, to know for which."""
+    paths, copies = [path for path, _ in places.values()], [copy for _, copy in places.values()]
+    try:
+        system.get(paths, [str(copy) for copy in copies])
+    except Exception as error:  # each file system raises its own exceptions
+        if len(places) == 1:
+            [name] = places
+            return {name: UnreadableRun(without_secrets(f"{name} cannot be read: {error}"))}
+        alone = (_got(system, {name: place}) for name, place in places.items())
+        return {name: copy for got in alone for name, copy in got.items()}
+    return dict(zip(places, copies, strict=True))

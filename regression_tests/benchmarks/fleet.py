@@ -28,7 +28,7 @@ from leakguard.testing import RunStory, State
 
 COMMAND = """\
 python -m regression_tests.benchmarks.fleet -o reports/fleet --runs 10000
-python -m regression_tests.benchmarks.fleet -o reports/fleet --runs 300 --s3
+python -m regression_tests.benchmarks.fleet -o reports/fleet --runs 10000 --s3
 """
 GENERATIONS = 12
 #: Type that piles up, share of the runs that have it, bytes of one.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import pairwise
+from operator import mul
 from typing import NamedTuple
 
 # The median absolute deviation times 1.4826 estimates the standard deviation of normal noise.
@@ -87,12 +87,12 @@ def line(times: Sequence[float], values: Sequence[float]) -> FittedLine:
     """
     n = len(times)
     middle, mean = math.fsum(times) / n, math.fsum(values) / n
-    energy = math.fsum((t - middle) ** 2 for t in times)
-    slope = math.fsum((t - middle) * (v - mean) for t, v in zip(times, values, strict=True))
-    slope /= energy
-    rest = [v - mean - slope * (t - middle) for t, v in zip(times, values, strict=True)]
-    squares = math.fsum(r * r for r in rest)
-    alike = math.fsum(a * b for a, b in pairwise(rest)) / squares if squares > 0.0 else 0.0
+    before, above = [t - middle for t in times], [v - mean for v in values]
+    energy = math.fsum(map(mul, before, before))
+    slope = math.fsum(map(mul, before, above)) / energy
+    rest = [v - slope * t for t, v in zip(before, above, strict=True)]
+    squares = math.fsum(map(mul, rest, rest))
+    alike = math.fsum(map(mul, rest, rest[1:])) / squares if squares > 0.0 else 0.0
     alike = min(_MOST_ALIKE, max(0.0, alike))
     error = math.sqrt(squares / (n - 2) / energy * (1.0 + alike) / (1.0 - alike))
     return FittedLine(slope, error, mean)

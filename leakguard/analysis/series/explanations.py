@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from leakguard.analysis.series.estimators import quantile
 from leakguard.analysis.series.wandering import PLACES, Model, Pair, design, dot, solve
@@ -29,6 +28,8 @@ RISK = 0.004
 # than RISK, so that a count that rises twice by 11 objects or more is accepted as growth. With
 # RISK, only two rises by 32 would be accepted.
 _RISK_OF_TWO = 0.0125
+# The most parameters of a shape.
+_MOST_PARAMETERS = 4
 # A residual below this share of the sum of squares is a rounding error.
 _LEFT_BY_ROUNDING = 1e-12
 # _GRID is the largest factor between neighbouring time constants of the grid (``wandering._TAUS``).
@@ -37,8 +38,7 @@ _LEFT_BY_ROUNDING = 1e-12
 _GRID, _FINEST_STEP = 2.0, 1.001
 
 
-@dataclass(frozen=True, slots=True)
-class Fit:
+class Fit(NamedTuple):
     """The best fit of one kind of explanation.
 
     Attributes:
@@ -95,10 +95,14 @@ class Explanations:
     ) -> None:
         self.design = design(times)
         growing = range(self.design.growing)
-        self._starts = [i for i in growing if not i or self.design.starts[i] + late < len(times)]
+        # The ramps that may be growth: the first ``_ramps`` of the design.
+        self._ramps = sum(not i or self.design.starts[i] + late < len(times) for i in growing)
         self.best: dict[Kind, Fit] = {}
         self._freedom = len(times) - 1
-        self._least = least
+        self._least = self._freedom * least
+        self._prices = [
+            price(self._freedom, parameters) for parameters in range(_MOST_PARAMETERS + 1)
+        ]
         self._series: list[tuple[Model, list[float], float]] = []
         for model in self.design.models[-noises:]:
             surprises = model.surprises(values)
@@ -123,24 +127,25 @@ class Explanations:
     ) -> float:
         """Keep a fit if it is the best of its kind; return its score."""
         freedom = self._freedom
-        least = freedom * self._least * (2.0 if model.walk else 1.0)
-        variance = (max(energy - explained, _LEFT_BY_ROUNDING * energy) + least) / freedom
+        least = self._least * (2.0 if model.walk else 1.0)
+        left, rounding = energy - explained, _LEFT_BY_ROUNDING * energy
+        variance = ((left if left > rounding else rounding) + least) / freedom
         if variance <= 0.0:
             return math.inf
-        cost = price(freedom, parameters)
-        score = freedom * math.log(variance) + model.log_variance + cost
-        if score < math.inf and (kind not in self.best or score < self.best[kind].score):
+        score = freedom * math.log(variance) + model.log_variance + self._prices[parameters]
+        best = self.best.get(kind)
+        if score < (math.inf if best is None else best.score):
             self.best[kind] = Fit(score, model, variance, parameters, start, end, tau)
         return score
 
     def _weigh_growth(self, model: Model, energy: float, along: Sequence[float]) -> None:
         """Score lines that start at the first look or a later one, alone or after a warm-up."""
         starts, taus = self.design.starts, self.design.taus
-        for i in self._starts:
+        for i in range(self._ramps):
             if along[i] > 0.0:
                 explained = along[i] ** 2 * model.inverse[i]
                 self._offer("growth", model, energy, explained, 2 if i else 1, starts[i])
-        found = _best_growth((p for p in model.warm_leaks if p[0] in self._starts), along, along)
+        found = _best_growth(_up_to(self._ramps, model.warm_leaks), along, along)
         if found:
             explained, i, j = found
             tau = taus[j - len(starts)]
@@ -154,10 +159,13 @@ class Explanations:
         i = max(range(ramps, len(worth)), key=worth.__getitem__)
         self._offer("saturation", model, energy, worth[i], 2, tau=taus[i - ramps])
         if model.fills:
-            explained, i, j = max(
-                ((along[i] - along[j]) ** 2 * inverse, i, j) for i, j, inverse in model.fills
-            )
-            self._offer("fill", model, energy, explained, 3 if i else 2, starts[i], starts[j])
+            best, at = -math.inf, (0, 0)
+            for i, j, inverse in model.fills:
+                explained = (along[i] - along[j]) ** 2 * inverse
+                if explained >= best:
+                    best, at = explained, (i, j)
+            i, j = at
+            self._offer("fill", model, energy, best, 3 if i else 2, starts[i], starts[j])
 
     def _weigh_steps(
         self,
@@ -169,33 +177,26 @@ class Explanations:
     ) -> None:
         """Score one step, two steps, and a step together with a saturation or with growth."""
         starts, taus = self.design.starts, self.design.taus
-        ramps = len(starts)
-        heights = {step: dot(surprises, model.step(step)[1]) for step in steps}
-        for step, height in heights.items():
-            own, _, across = model.step(step)
-            self._offer("step", model, energy, height * height / own, 2, step, step)
-            pairs = [
-                solved
-                for i in (*self._starts, *range(ramps, len(along)))
-                if (solved := solve(i, i, model.energy[i], across[i], own))
-            ]
+        known = {step: model.step(step) for step in steps}
+        heights = {step: dot(surprises, one.column) for step, one in known.items()}
+        for step, one in known.items():
+            height = heights[step]
+            self._offer("step", model, energy, height * height / one.energy, 2, step, step)
             stepped = [height] * len(along)
-            calm = [pair for pair in pairs if pair[0] >= ramps]
-            if calm:
-                explained, i, _ = max(_explained(pair, along, stepped) for pair in calm)
-                tau = taus[i - ramps]
+            if one.beside_saturations:
+                explained, i = _best_beside(one.beside_saturations, along, height)
+                tau = taus[i - len(starts)]
                 self._offer("step and saturation", model, energy, explained, 4, step, tau=tau)
-            found = _best_growth((p for p in pairs if p[0] < ramps), along, stepped)
+            found = _best_growth(_up_to(self._ramps, one.beside_ramps), along, stepped)
             if found:
                 explained, i, _ = found
                 self._offer("growth", model, energy, explained, 4 if i else 3, starts[i], step)
-        for one, other in combinations(heights, 2):
-            first, column, _ = model.step(one)
-            second, beside, _ = model.step(other)
-            pair = solve(0, 0, first, dot(column, beside), second)
+        for first, other in combinations(known, 2):
+            one, two = known[first], known[other]
+            pair = solve(0, 0, one.energy, dot(one.column, two.column), two.energy)
             if pair:
-                explained, _, _ = _explained(pair, (heights[one],), (heights[other],))
-                self._offer("two steps", model, energy, explained, 4, one, max(one, other))
+                explained, _ = _best_beside((pair,), (heights[first],), heights[other])
+                self._offer("two steps", model, energy, explained, 4, first, max(first, other))
 
     def refine(self) -> None:
         """Also fit curves with time constants and positions between those of the grid.
@@ -220,9 +221,8 @@ class Explanations:
         while tau is not None and spread > _FINEST_STEP:
             spread = math.sqrt(spread)
             for near in (tau / spread, min(longest, tau * spread)):
-                curve = self.design.saturation(near)
                 for model, surprises, energy in self._likely("saturation"):
-                    explained = _worth(model, surprises, curve)
+                    explained = _worth(surprises, *model.saturation(near))
                     self._offer("saturation", model, energy, explained, 2, tau=near)
             tau = self.best["saturation"].tau
 
@@ -251,10 +251,10 @@ class Explanations:
         best = math.inf
         if tau > self.design.taus[self.design.warm_ups - 1]:
             return best
-        ramp, curve = self.design.ramp(start), self.design.saturation(tau)
+        ramp = self.design.ramp(start)
         for model, surprises, energy in self._likely("growth"):
-            steep, bowed = model.surprises(ramp), model.surprises(curve)
-            pair = solve(0, 0, dot(steep, steep), dot(steep, bowed), dot(bowed, bowed))
+            steep, (bowed, second) = model.surprises(ramp), model.saturation(tau)
+            pair = solve(0, 0, dot(steep, steep), dot(steep, bowed), second)
             if pair is None:
                 continue
             found = _best_growth((pair,), (dot(surprises, steep),), (dot(surprises, bowed),))
@@ -270,24 +270,36 @@ class Explanations:
         rising = zip(self.design.ramp(start), self.design.ramp(end), strict=True)
         curve = [a - b for a, b in rising]
         for model, surprises, energy in self._likely("fill"):
-            explained = _worth(model, surprises, curve)
+            column = model.surprises(curve)
+            explained = _worth(surprises, column, dot(column, column))
             self._offer("fill", model, energy, explained, 3 if start else 2, start, end)
 
 
-def _explained(
-    pair: Pair, firsts: Sequence[float], seconds: Sequence[float]
-) -> tuple[float, int, int]:
-    """Return the sum of squares that two curves explain together, and the curves' indexes."""
-    i, j, first, both, second = pair
-    p, q = firsts[i], seconds[j]
-    return p * (p * first + q * both) + q * (p * both + q * second), i, j
+def _best_beside(
+    pairs: Iterable[Pair], firsts: Sequence[float], height: float
+) -> tuple[float, int]:
+    """Return the largest sum of squares that a curve explains with a step, and the curve's index.
+
+    ``height`` is the inner product of the series and the step.
+    """
+    best, at = -math.inf, 0
+    for i, _, first, both, second in pairs:
+        p = firsts[i]
+        explained = p * (p * first + height * both) + height * (p * both + height * second)
+        if explained >= best:
+            best, at = explained, i
+    return best, at
 
 
-def _worth(model: Model, surprises: Sequence[float], curve: Sequence[float]) -> float:
-    """Return the sum of squares that one curve explains."""
-    column = model.surprises(curve)
+def _worth(surprises: Sequence[float], column: Sequence[float], energy: float) -> float:
+    """Return the sum of squares that one whitened curve explains."""
     along = dot(surprises, column)
-    return along * along / dot(column, column)
+    return along * along / energy
+
+
+def _up_to(ramps: int, pairs: Sequence[Pair]) -> Iterable[Pair]:
+    """Return the pairs whose first curve is one of the first ``ramps``; the pairs are in order."""
+    return pairs if not pairs or pairs[-1][0] < ramps else (p for p in pairs if p[0] < ramps)
 
 
 def _best_growth(
@@ -306,7 +318,7 @@ def _best_growth(
 
 
 def forget() -> None:
-    """Free the tables that are cached for later series, up to 30,000 numbers per length."""
+    """Free the tables that are cached for later series, up to 50,000 numbers per length."""
     design.cache_clear()
     price.cache_clear()
     quantile.cache_clear()

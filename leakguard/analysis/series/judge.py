@@ -217,7 +217,7 @@ def _never_rose(looks: Looks) -> SeriesVerdict | None:
         f"the last {quarter} of {len(looks)} samples {'is' if quarter == 1 else 'are'} not above "
         f"those before ({looks.describe(net)} since the first)",
         detectable=_SEEN
-        * looks.spread()
+        * looks.spread
         * math.sqrt(estimators.slope_variance(len(looks)))
         / looks.gap,
     )
@@ -239,7 +239,7 @@ def _accelerates(looks: Looks) -> SeriesVerdict | None:
         f"it grew faster and faster for {len(rates)} samples, by {looks.describe(rates[-1])} in "
         "the last",
         started=looks.times[-_EVER_LARGER],
-        detectable=max(looks.noise_floor, looks.spread()),
+        detectable=max(looks.noise_floor, looks.spread),
         ruled_out=("filling or warm-up: the changes grow",),
     )
 
@@ -308,7 +308,7 @@ def _falls_back(looks: Looks) -> SeriesVerdict | None:
         f"{fell} and rises again: the floors between the rises do not decide yet"
         if open_
         else f"{fell} and its floors do not rise",
-        detectable=looks.spread() / looks.length,
+        detectable=looks.spread / looks.length,
         more_rounds=max(longest, looks.gap) if open_ else None,
         measured=floors.rate(),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 from leakguard.analysis.series import estimators
@@ -31,9 +32,11 @@ _ROUNDED_SPAN = 1e-12
 _FLOOR_VARIANCE = 0.25
 
 
-@dataclass(slots=True, frozen=True)
+@dataclass(frozen=True)
 class Looks:
     """Values at ascending generations, and how exact they are.
+
+    What several rules ask for is computed once; nobody may change it.
 
     Attributes:
         times: the generation of each value.
@@ -51,18 +54,18 @@ class Looks:
     def __len__(self) -> int:
         return len(self.values)
 
-    @property
-    def changes(self) -> list[float]:
+    @cached_property
+    def changes(self) -> Sequence[float]:
         """The difference between each value and the previous value."""
         return [b - a for a, b in pairwise(self.values)]
 
-    @property
-    def paces(self) -> list[float]:
+    @cached_property
+    def paces(self) -> Sequence[float]:
         """The change per generation since the previous look."""
         gaps = (b - a for a, b in pairwise(self.times))
         return [change / gap for change, gap in zip(self.changes, gaps, strict=True)]
 
-    @property
+    @cached_property
     def span(self) -> float:
         """Largest value minus smallest."""
         return max(self.values, default=0.0) - min(self.values, default=0.0)
@@ -90,7 +93,7 @@ class Looks:
 
     def since(self, first: int) -> Looks:
         """Return the looks from ``first`` on."""
-        return self.of(range(first, len(self)))
+        return self.with_values(self.values[first:], self.times[first:])
 
     def with_values(self, values: Sequence[float], times: Sequence[float] | None = None) -> Looks:
         """Return the series with other values, at the same times unless ``times`` is given."""
@@ -115,7 +118,7 @@ class Looks:
         sawtooth is therefore no spike. The first and the last value are kept, because a jump cannot
         be distinguished from a spike there.
         """
-        least = OUTSTANDING * max(self.spread(), _ROUNDED_SPAN * self.span)
+        least = OUTSTANDING * max(self.spread, _ROUNDED_SPAN * self.span)
         cleaned = list(self.values)
         for i in range(1, len(self) - 1):
             before, after = self.values[i] - self.values[i - 1], self.values[i] - self.values[i + 1]
@@ -124,8 +127,9 @@ class Looks:
                 cleaned[i] = 0.5 * (self.values[i - 1] + self.values[i + 1])
         return self.with_values(cleaned)
 
+    @cached_property
     def spread(self) -> float:
-        """Return the robust standard deviation of a value around any smooth trend."""
+        """The robust standard deviation of a value around any smooth trend."""
         return min(self.span, estimators.noise(self.times, self.values))
 
     def beyond(self) -> list[float]:
@@ -172,7 +176,7 @@ class Looks:
             started=None if started is None else math.ceil(started),
             stopped=None if stopped is None else math.ceil(stopped),
             plateau=plateau,
-            noise=self.spread(),
+            noise=self.spread,
             detectable=detectable,
             more_rounds=None if more_rounds is None else max(1, math.ceil(more_rounds)),
             confidence=min(MOST_SURE, max(LEAST_SURE, confidence)),

@@ -84,17 +84,16 @@ def rest(looks: Looks) -> Rest | None:
     n, values, times = len(looks), looks.values, looks.times
     if len(teeth(looks)) > 1:
         return None
-    risen = max(looks.noise_floor, _OUT_OF_NOISE * looks.spread())
+    risen = max(looks.noise_floor, _OUT_OF_NOISE * looks.spread)
     for first in range(1, n - 1):
-        tail = looks.since(first)
-        level = math.fsum(tail.values) / len(tail)
+        level = math.fsum(values[first:]) / (n - first)
         # Compare the tail with the rate over an equal time just before it. The rate over a longer
         # time may be higher, and growth that slowed down long before would seem to stop at the
         # tail.
         begun = times[first] - (times[-1] - times[first])
         before = max(0, bisect_right(times, begun) - 1)
         pace = (level - values[before]) / (times[first] - times[before])
-        if level - values[0] <= risen or not _is_flat(tail, pace):
+        if level - values[0] <= risen or not _is_flat(tail := looks.since(first), pace):
             continue
         first, level = _reached(looks, tail)
         return Rest(first, level, _is_long(looks, first))
@@ -118,7 +117,7 @@ def _reached(looks: Looks, tail: Looks) -> tuple[int, float]:
     """Return the look from which the values are at the level of the rest, and the level."""
     level = estimators.median(sorted(tail.values))
     risen = level - looks.values[0]
-    near = max(_NEAR_DEVIATIONS * tail.spread(), NEAR_SHARE * risen, looks.noise_floor)
+    near = max(_NEAR_DEVIATIONS * tail.spread, NEAR_SHARE * risen, looks.noise_floor)
     first = len(looks) - len(tail)
     while looks.values[first] < level - near and first < len(looks) - 1:
         first += 1

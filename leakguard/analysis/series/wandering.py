@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from operator import mul
+from typing import NamedTuple
 
 from leakguard.analysis.series.estimators import ROUNDING
 
@@ -38,6 +39,9 @@ _TAUS = (0.02, 0.04, 0.07, 0.12, 0.2, 0.33, 0.5, 0.75, 1.0)
 WARM_UP = 0.2
 # The fewest samples after the first sample of a ramp: four in all distinguish a line from a step.
 _FEWEST_AFTER = 3
+# How many saturations between those of the grid a noise model keeps. Chosen: one search asks for
+# about twenty, and most series that grow ask for the same ones.
+_MOST_KEPT = 24
 
 
 def dot(one: Iterable[float], other: Iterable[float]) -> float:
@@ -47,6 +51,22 @@ def dot(one: Iterable[float], other: Iterable[float]) -> float:
 
 # Indexes of two curves, and the three distinct entries of the inverse of their Gram matrix.
 Pair = tuple[int, int, float, float, float]
+
+
+class WhitenedStep(NamedTuple):
+    """A step under a noise model.
+
+    Attributes:
+        energy: the sum of squares of the whitened step.
+        column: the whitened step.
+        beside_ramps: the step with each ramp that may be growth.
+        beside_saturations: the step with each saturation.
+    """
+
+    energy: float
+    column: list[float]
+    beside_ramps: list[Pair]
+    beside_saturations: list[Pair]
 
 
 def solve(one: int, other: int, first: float, both: float, second: float) -> Pair | None:
@@ -129,7 +149,8 @@ class Model:
             if (solved := solve(i, j, self.energy[i], self._product(i, j), self.energy[j]))
         ]
         self._design = design
-        self._steps: dict[int, tuple[float, list[float], list[float]]] = {}
+        self._steps: dict[int, WhitenedStep] = {}
+        self._saturations: dict[float, tuple[list[float], float]] = {}
 
     def _product(self, one: int, other: int) -> float:
         return dot(self.curves[one], self.curves[other])
@@ -146,13 +167,33 @@ class Model:
             level += gain * surprise
         return surprises
 
-    def step(self, first: int) -> tuple[float, list[float], list[float]]:
-        """Return a step's energy, the whitened step, and its inner products with all curves."""
+    def saturation(self, tau: float) -> tuple[list[float], float]:
+        """Return the whitened saturation with this time constant, and its energy."""
+        kept = self._saturations.get(tau)
+        if kept is None:
+            if len(self._saturations) >= _MOST_KEPT:
+                self._saturations.clear()
+            column = self.surprises(self._design.saturation(tau))
+            kept = self._saturations[tau] = column, dot(column, column)
+        return kept
+
+    def step(self, first: int) -> WhitenedStep:
+        """Return the step that is 0 before look ``first``, alone and beside the curves."""
         if first not in self._steps:
-            column = self.surprises(self._design.step(first))
-            across = [dot(curve, column) for curve in self.curves]
-            self._steps[first] = dot(column, column), column, across
+            self._steps[first] = self._step(first)
         return self._steps[first]
+
+    def _step(self, first: int) -> WhitenedStep:
+        column = self.surprises(self._design.step(first))
+        own, ramps = dot(column, column), len(self._design.starts)
+
+        def beside(curves: Iterable[int]) -> list[Pair]:
+            solved = (solve(i, i, self.energy[i], dot(self.curves[i], column), own) for i in curves)
+            return [pair for pair in solved if pair is not None]
+
+        return WhitenedStep(
+            own, column, beside(range(self._design.growing)), beside(range(ramps, len(self.curves)))
+        )
 
 
 def _gains(times: Sequence[float], ratio: float) -> tuple[list[tuple[float, float]], float]:

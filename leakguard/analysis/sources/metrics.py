@@ -23,7 +23,6 @@ from leakguard.analysis.tolerance import (
     WENT_ON_SHARE,
     notable,
 )
-from leakguard.model.metric import METRICS
 from leakguard.model.units import format_bytes, format_change
 
 # From this many threads on, arenas are the likely cause of held memory. glibc gives each thread an
@@ -64,7 +63,8 @@ def _growing(case: Case, row: MetricRow) -> Growth | None:
         contribution=case.contribution(row.metric, judged.started_at),
         exact=row.exact,
         worst=row.worst,
-        evidence=(Evidence(row.metric, _growth_text(case, row, judged)), *_confirmed(case, row)),
+        evidence=(Evidence(row.metric, _growth_text(case, row, judged)),),
+        second=row.second,
         confidence=verdict.confidence,
         fix=row.fix(case, judged),
         ruled_out=row.ruled_out,
@@ -93,15 +93,6 @@ def _judged(case: Case, row: MetricRow) -> Judged | None:
 
 def _growth_text(case: Case, row: MetricRow, judged: Judged) -> str:
     return grows(judged) if row.reason is None else row.reason(case, judged)
-
-
-def _confirmed(case: Case, row: MetricRow) -> tuple[Evidence, ...]:
-    """Return a second metric that grows too as evidence; empty if none does."""
-    for name in row.second:
-        judged = case.metric(name)
-        if judged is not None and judged.may_grow:
-            return (Evidence(name, f"so does {METRICS[name].words}"),)
-    return ()
 
 
 # -- fragmentation ---------------------------------------------------------------------------------

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from leakguard.analysis import diagnose
+from leakguard.analysis import case, diagnose
 from leakguard.analysis.diagnosis import diagnose_briefly
 from leakguard.analysis.fleet import sightings
+from leakguard.analysis.series import judge_series
 from leakguard.model import Finding, Report, Run, RunInfo, Snapshot
 from leakguard.testing import RunStory, State
 
@@ -57,13 +58,29 @@ def test_growth_without_bytes_has_no_damage():
     assert row.leaked_bytes is None and row.damage is None
 
 
-def test_brief_diagnosis_makes_the_same_rows():
+def leaking_run():
     story = RunStory()
     for kept in range(1, 13):
         used = 2_000_000 * kept
         metrics = {"rss": 90_000_000 + used, "heap_in_use": 30_000_000 + used}
         story.generation(train=State(metrics, {"app.Env": kept}, {"app.Env": used}))
-    run = story.run()
+    return story.run()
+
+
+def test_brief_diagnosis_makes_the_same_rows():
+    run = leaking_run()
     whole, brief = (sightings(told, "run.jsonl") for told in (diagnose(run), diagnose_briefly(run)))
     assert brief == whole
     assert brief[0].type == "app.Env"
+
+
+def test_only_numbers_that_a_row_needs_are_judged_and_each_once(monkeypatch):
+    judged = []
+
+    def judge(values, **options):
+        judged.append(values)
+        return judge_series(values, **options)
+
+    monkeypatch.setattr(case, "judge_series", judge)
+    sightings(diagnose_briefly(leaking_run()), "run.jsonl")
+    assert len(judged) == 2  # the count of the type, and live memory that confirms it

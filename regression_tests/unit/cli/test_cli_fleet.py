@@ -169,6 +169,29 @@ def test_url_is_read_like_a_folder(tmp_path, capsys):
     assert fleet["bugs"][0]["worst"] == "memory:///runs/a/run.jsonl"
 
 
+def test_url_that_cannot_be_read_hides_no_other(tmp_path, capsys, monkeypatch):
+    fsspec = pytest.importorskip("fsspec")
+    add_run(tmp_path / "run.jsonl", leaks=True)
+    memory = fsspec.filesystem("memory")
+    for name in ("a", "b", "c"):
+        memory.pipe_file(f"/runs/{name}/run.jsonl", (tmp_path / "run.jsonl").read_bytes())
+    get_file = type(memory).get_file
+
+    def refuse_b(self, path, *more, **options):
+        if "/b/" in path:
+            raise PermissionError("denied")
+        return get_file(self, path, *more, **options)
+
+    monkeypatch.setattr(type(memory), "get_file", refuse_b)
+    try:
+        assert main(["fleet", "memory://runs"]) == 2
+    finally:
+        memory.rm("/runs", recursive=True)
+    said = capsys.readouterr()
+    assert "1 bug in 2 of 2 runs" in said.out
+    assert "memory:///runs/b/run.jsonl cannot be read: denied" in said.err
+
+
 def test_row_survives_the_table_as_it_is(tmp_path):
     row = seen("a.jsonl", "a" * 12, 1.5, fix='say "x"\nand y', type="π.T", rank=None)
     path = table(tmp_path / "t.parquet", [row])
