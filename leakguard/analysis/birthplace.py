@@ -10,7 +10,7 @@ from leakguard.model import Run, Snapshot
 from leakguard.model.births import Birthplace
 from leakguard.model.code_line import code_line, written
 from leakguard.model.holder import ELEMENT
-from leakguard.model.residue import YOUNG, Residue, generations, residue
+from leakguard.model.residue import Residue, generations, residue
 
 # A chance of at most one in a hundred is none, as for ``model.residue``. By convention.
 _RARE = 0.01
@@ -93,20 +93,21 @@ class RunBirths:
         alike = (look for other, look in self._looks.items() if _base(other) == base)
         return max(alike, key=lambda look: sum(p.bytes for p in look[1]), default=None)
 
-    def is_replaced(self, path: str) -> bool:
-        """Return whether all that births show in a container was made in the latest rounds.
+    def is_late(self, path: str) -> bool:
+        """Return whether births show that nothing in a container comes from the first generations.
 
-        Two samples can show it: if the container had gained as much in each of many rounds, it
-        would be a rare chance that both are young.
+        So it is if each generation replaces what the one before put there, or if the container is a
+        sliding window. If all generations had put in as much, it would be a rare chance that all
+        samples are so young.
         """
-        snapshot, born = self._looks.get(path, (None, ()))
+        snapshot, born = self._looks.get(path) or self._at_other_depth(path) or (None, ())
         cohorts = [cohort for place in born for cohort in place.cohorts]
         if snapshot is None or not cohorts:
             return False
         rounds = _rounds(self._run, snapshot.generation)
+        first = min(cohort.round for cohort in cohorts)
         samples = sum(cohort.samples for cohort in cohorts)
-        by_chance = (YOUNG / max(rounds, YOUNG)) ** samples
-        return by_chance <= _RARE and all(cohort.round >= rounds - YOUNG for cohort in cohorts)
+        return 0 < first < rounds and (1 - first / rounds) ** samples <= _RARE
 
     def of_bytes(self, rate: float) -> Birth | None:
         """Return the births of the line that leaves about ``rate`` bytes per generation.

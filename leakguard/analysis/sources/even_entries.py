@@ -43,7 +43,7 @@ def _even(
     ours = holder.path.startswith((NO_ROOT, GUARDS_OWN))
     if not each or over or ours or holder.capacity is not None:
         return None
-    if case.births.is_replaced(holder.path):
+    if case.births.is_late(holder.path):
         return None
     size = (holder.retained_bytes or 0) / rounds
     counts = [(at, census.count(holder.element) or 0) for at, census in counted]
@@ -56,9 +56,15 @@ def _even(
 
 
 def _fits_memory(memory: Judged, size: float, counts: Sequence[tuple[int, int]], each: int) -> bool:
-    """Return whether live memory grows by what is kept, and a class nearly as fast as it."""
-    (first, before), (last, after) = counts[0], counts[-1]
-    fast = after - before >= NEARLY_ALL * each * (last - first)
+    """Return whether live memory grows by what is kept, and a class nearly as fast as it.
+
+    The class must do so in the later half of the looks, too: a window that is full gains no more.
+    """
+    last, after = counts[-1]
+    fast = all(
+        after - before >= NEARLY_ALL * each * (last - at)
+        for at, before in (counts[0], counts[(len(counts) - 1) // 2])
+    )
     return fast and size >= OWN_SHARE * memory.verdict.rate
 
 
