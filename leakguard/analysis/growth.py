@@ -9,7 +9,7 @@ from leakguard.analysis.case import Judged
 from leakguard.analysis.contribution import Contribution
 from leakguard.model import Holder, Snapshot, Verdict, Watched
 from leakguard.model.finding import Kind, Pattern
-from leakguard.model.holder import Hop
+from leakguard.model.holder import ELEMENT, Hop
 from leakguard.model.metric import Unit
 
 Source = Literal[
@@ -132,5 +132,6 @@ class Growth:
         return self.watched is not None and self.watched.too_many
 
     def holds(self, path: str) -> bool:
-        """Return True when ``path`` leads through this container."""
-        return path != self.name and path.startswith(self.name)
+        """Return True when ``path`` leads through an entry of this container, or through a key."""
+        keys = f"{self.name.removesuffix(ELEMENT)} → key"
+        return path != self.name and path.startswith((self.name, keys))

@@ -9,6 +9,7 @@ import pytest
 
 from leakguard import diagnose
 from leakguard.analysis.contribution import type_contribution
+from leakguard.analysis.growth import Growth
 from leakguard.analysis.timeline import count_reader
 from leakguard.model import Collection, Gauge, Holder, Run
 from leakguard.model.holder import Hop, Trait
@@ -261,3 +262,11 @@ def test_container_that_gains_a_trifle_of_its_type_is_no_holder(each, held_by):
         heap=64_000,
     )
     assert [finding.held_by for finding in diagnose(told).findings][:1] == [held_by]
+
+
+def test_container_in_a_key_of_a_container_lies_inside_of_it():
+    cache = Growth("container", "app.rows → lru_cache of rows[*]", "container")
+    assert cache.holds("app.rows → lru_cache of rows → key[*].items[*]")
+    assert cache.holds("app.rows → lru_cache of rows[*].items[*]")
+    assert not cache.holds("app.rows → lru_cache of rows[*]")
+    assert not cache.holds("app.keys[*]")
