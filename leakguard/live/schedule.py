@@ -13,8 +13,9 @@ A run pays for its looks in seconds of the guard's own work. It may spend:
 
 The early generations depend on what is known of the loop:
 
-* at most ``SHORT`` generations: a look at each, for up to ``SHORT_SECONDS`` in all, and while
-  nothing grows up to ``EARLY_SHARE`` of their time, but at least ``OWED_SECONDS``;
+* at most ``SHORT`` generations: a look at each, for up to ``SHORT_SECONDS`` in all with the one at
+  the end, and while nothing grows up to ``EARLY_SHARE`` of their time, but at least
+  ``OWED_SECONDS``;
 * unknown length: a look at each of the first ``SHORT``, for up to ``EARLY_SHARE`` of their time;
 * most likely long: ``FIRST_OF_LONG`` looks in the first ``SHORT * APART`` generations, ``APART``
   generations apart; if something grows, ``SHORT`` looks, half as far apart.
@@ -372,7 +373,10 @@ class Schedule:
     def _allowed_early(self) -> float:
         if self._is_short:
             calmly = max(OWED_SECONDS, EARLY_SHARE * self._time)
-            return SHORT_SECONDS if self.growing else min(calmly, SHORT_SECONDS)
+            if not self.growing:
+                return min(calmly, SHORT_SECONDS)
+            # The look at the end of the loop finds who holds what grew: it is paid for from here.
+            return max(SHORT_SECONDS - self._prices.of(Depth.HOLDERS), OWED_SECONDS)
         if not self._is_early:
             return 0.0
         return min(EARLY_SHARE * self._time, RISING_SECONDS if self._is_long else SHORT_SECONDS)

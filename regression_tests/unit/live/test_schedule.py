@@ -16,6 +16,7 @@ from leakguard.live.schedule import (
     LAST,
     RISING_SECONDS,
     RISING_SHARE,
+    SHORT_SECONDS,
     Depth,
     Prices,
     Schedule,
@@ -206,6 +207,15 @@ def test_pure_walks_obey_the_budget_too():
 def test_short_loop_is_looked_at_in_each_generation():
     assert Story(12, 0.01, census=0.07).looks == list(range(12))
     assert Story(8, 0.01, grows=lambda generation: True, census=0.06).deep == list(range(1, 8))
+
+
+@pytest.mark.parametrize(("census", "holders"), [(0.3, 2.2), (0.2, 1.0), (0.02, 0.1)])
+def test_looks_in_a_short_loop_leave_of_six_seconds_what_the_last_one_costs(census, holders):
+    story = Story(12, 0.1, grows=lambda n: True, census=census, holders=holders)
+    assert story.looks[-1] == story.deep[-1] == 11
+    assert len(story.deep) >= 2
+    in_the_middle_and_at_the_end = 2 * census
+    assert story.spent <= SHORT_SECONDS + in_the_middle_and_at_the_end
 
 
 def test_short_training_of_unknown_length_is_looked_at_in_each_generation():
