@@ -13,7 +13,7 @@ from leakguard.model.holder import ELEMENT
 from leakguard.model.residue import Residue, generations, residue
 
 # A chance of at most one in a hundred is none, as for ``model.residue``. By convention.
-_RARE = 0.01
+_ONE_IN_A_HUNDRED = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class RunBirths:
         rounds = _rounds(self._run, snapshot.generation)
         first = min(cohort.round for cohort in cohorts)
         samples = sum(cohort.samples for cohort in cohorts)
-        return 0 < first < rounds and (1 - first / rounds) ** samples <= _RARE
+        return 0 < first < rounds and (1 - first / rounds) ** samples <= _ONE_IN_A_HUNDRED
 
     def of_bytes(self, rate: float) -> Birth | None:
         """Return the births of the line that leaves about ``rate`` bytes per generation.

@@ -22,6 +22,8 @@ _WHOLE_FINDINGS = 4
 # The short report has the lines of ``facts.core_facts`` for each finding (phase, growth, object,
 # start and pattern), and of the further lines only these.
 _USUAL_FACTS = frozenset({"Known leak of", "Held by", "Created at", "Kept at", "Fix"})
+# Up to this many runs are told one by one, more are told by bug. Chosen: a person reads ten reports.
+_SINGLY = 10
 # Of the sections after the findings, the short report has only these.
 _USUAL_SECTIONS = ("processes", "cleared", "ignored", "phases", "limits")
 
@@ -30,13 +32,16 @@ def render(reports: Sequence[Report], layout: Layout) -> str:
     """Return the reports one after the other, wrapped at ``layout.width`` columns.
 
     Several reports begin with a table, and a report without findings then shows only its verdict.
+    Of many runs the table has a line for each bug, and only its worst run is reported.
     """
     page = Page(layout.width, layout.color)
+    many = len(reports) > _SINGLY and layout.detail != "full"
     if len(reports) > 1:
-        runs = outline.overview(reports)
+        runs = outline.bugs(reports) if many else outline.overview(reports)
         page.line(runs.title, "bold")
         page.table(runs)
-    for report in reports:
+    told = [group[0] for group in outline.by_bug(reports) if group[0].findings] if many else reports
+    for report in told:
         if len(reports) > 1:
             page.rule()
         short = layout.detail == "brief" or (len(reports) > 1 and not report.findings)

@@ -16,13 +16,14 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
 
 import leakguard
 from regression_tests.benchmarks.harm.busy import neighbours
+from regression_tests.benchmarks.playing import keep_table
 
 SETS = ("first_sight", "made_and_kept")
 MODES = {"leak": "leak", "fixed": "stable"}
@@ -32,12 +33,10 @@ _HERE = Path(__file__).parent
 _HEAD = """# The same script, again and again
 
 {many} programs, the strangers' scripts with their leak and without it, {torch} of them with torch,
-{times} times each on a machine with nothing else to do (`idle`) and {times} times beside two
-processes that only compute (`loaded`, two cores). **Steady** is a program with one verdict and one
-set of holders of its leaks in all of them; **right** is LEAK with the leak and STABLE without.
+{times} times each: `idle` without a load of the benchmark's own, `loaded` beside two processes that
+only compute, on two cores. **Right** is LEAK with the leak and STABLE without. Of a program with a
+leak the holders of all findings count, also where a second finding is too much.
 
-| programs | idle | loaded | all |
-|---|---|---|---|
 """
 
 
@@ -80,7 +79,7 @@ def main() -> None:
                     play = _played(script, key, mode, machine, turn)
                     plays.append(play)
                     print(json.dumps(asdict(play)), file=kept, flush=True)
-    (asked.output / "table.md").write_text(_table(plays), encoding="utf-8")
+    keep_table(asked.output, _table(plays), __spec__.name)
 
 
 def _read(file: Path) -> Iterator[Play]:
@@ -124,14 +123,14 @@ def _table(plays: list[Play]) -> str:
     names = sorted({play.name for play in plays})
     times = max(Counter((*play.name, play.machine) for play in plays).values())
     torch = len({play.name for play in plays if play.torch})
+    machines = [each for each in MACHINES if any(one.machine == each for one in plays)]
     rows = [
-        _row(what, names, plays, judge)
-        for what, judge in (
-            ("right every time", lambda some: all(_is_right(one) for one in some)),
-            ("one verdict", lambda some: len({one.verdict for one in some}) == 1),
-            ("one set of holders", lambda some: len({one.holders for one in some}) == 1),
-            ("one set of lines", lambda some: len({one.lines for one in some}) == 1),
-        )
+        f"| programs | {' | '.join(machines)} |",
+        f"|---|{'---|' * len(machines)}",
+        *(
+            f"| {what} | {' | '.join(_share(plays, machine, judge) for machine in machines)} |"
+            for what, judge in _QUESTIONS.items()
+        ),
     ]
     unsteady = [
         line
@@ -144,19 +143,19 @@ def _table(plays: list[Play]) -> str:
     return head + "\n".join([*rows, *more]) + "\n"
 
 
-def _is_right(play: Play) -> bool:
-    return play.verdict == MODES[play.mode]
+def _share(plays: list[Play], machine: str, judge: Callable[[list[Play]], bool]) -> str:
+    """Return of how many programs on this machine the answer is yes."""
+    names = {play.name for play in plays if play.machine == machine}
+    of_each = ([p for p in plays if p.name == name and p.machine == machine] for name in names)
+    return f"{sum(map(judge, of_each))} of {len(names)}"
 
 
-def _row(what: str, names: list[tuple[str, str]], plays: list[Play], judge) -> str:
-    cells = []
-    for machines in (("idle",), ("loaded",), MACHINES):
-        some = [
-            [one for one in plays if one.name == name and one.machine in machines] for name in names
-        ]
-        played = [each for each in some if each]
-        cells.append(f"{sum(judge(each) for each in played)} of {len(played)}")
-    return f"| {what} | {' | '.join(cells)} |"
+_QUESTIONS: Mapping[str, Callable[[list[Play]], bool]] = {
+    "right every time": lambda some: all(one.verdict == MODES[one.mode] for one in some),
+    "one verdict": lambda some: len({one.verdict for one in some}) == 1,
+    "one set of holders": lambda some: len({one.holders for one in some}) == 1,
+    "one set of lines": lambda some: len({one.lines for one in some}) == 1,
+}
 
 
 def _told(name: tuple[str, str], plays: list[Play]) -> Iterator[str]:
