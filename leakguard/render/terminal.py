@@ -22,7 +22,7 @@ _WHOLE_FINDINGS = 4
 # The short report has the lines of ``facts.core_facts`` for each finding (phase, growth, object,
 # start and pattern), and of the further lines only these.
 _USUAL_FACTS = frozenset({"Known leak of", "Held by", "Created at", "Kept at", "Fix"})
-# Up to this many runs are told one by one, more are told by bug. Chosen: a person reads ten reports.
+# Up to this many runs are told one by one, more by bug. Chosen: a person reads ten reports.
 _SINGLY = 10
 # Of the sections after the findings, the short report has only these.
 _USUAL_SECTIONS = ("processes", "cleared", "ignored", "phases", "limits")
