@@ -9,14 +9,13 @@ from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 from leakguard.capture.heap import _scan
 from leakguard.capture.heap.adapters import census_layouts
 from leakguard.capture.heap.classes import derives
 from leakguard.capture.heap.frames import local_variables, running_frames
 from leakguard.capture.heap.frameworks import Frameworks
-from leakguard.capture.heap.graph import Graph
 from leakguard.capture.heap.layout import ClassLayout
 from leakguard.capture.heap.path_tree import PathColumns
 from leakguard.capture.heap.process_copy import is_copy
@@ -24,14 +23,13 @@ from leakguard.capture.heap.retention import Group, Retained
 from leakguard.capture.heap.tally import ClassCount, Owned, Tally
 from leakguard.compiled_part import check_interface
 
-check_interface(_scan, 0x39CF44DE)
+check_interface(_scan, 0x17866619)
 if len(ClassLayout._fields) != _scan.LAYOUT_FIELDS:
     raise ImportError("the compiled scan knows other layouts of classes: build it anew")
 
 address_of = _scan.address_of
 population, gains, spare = _scan.population, _scan.gains, _scan.spare
 
-T = TypeVar("T")
 _Counted = tuple[
     list[tuple[type, int, int, int, int]], list[Any], list[Any], list[tuple[type, int]]
 ]
@@ -81,21 +79,13 @@ def _scanned(describe: Callable[[type], object]) -> Iterator[_scan.Scan]:
 
 def _census(scan: _scan.Scan, large: int) -> _Counted:
     beside = _beside()  # before the list is made, see walk.live_objects
-    if _reads_lists():
+    if is_copy() and _scan.LISTS_TRACKED:
         return scan.census(None, beside, True, large)
     tracked = gc.get_objects()
     try:
         return scan.census(tracked, beside, not gc.get_freeze_count(), large)
     finally:
         tracked.clear()
-
-
-def _reads_lists() -> bool:
-    """Return whether the scan reads the collector's lists: in a copy, where no other code runs.
-
-    A list of the objects, as from ``gc.get_objects``, would write to each page of the heap.
-    """
-    return is_copy() and bool(_scan.LISTS_TRACKED)
 
 
 def _extents(scan: _scan.Scan) -> Sequence[int]:
@@ -124,18 +114,7 @@ class CompiledGraph(_scan.Scan):
     def __init__(
         self, describe: Callable[[type], ClassLayout], is_deferred: Callable[[type], bool]
     ) -> None:
-        super().__init__(lambda cls: (*describe(cls), 0), is_deferred, _reads_lists())
-
-    @staticmethod
-    def tracked() -> list[object]:
-        """Return what the collector tracks, for ``walk_rest`` and ``tracked_of``."""
-        # In a copy, the list tells when it was made, and the scan lists what was there.
-        return [] if _reads_lists() else gc.get_objects()
-
-    @staticmethod
-    def tracked_of(cls: type[T], tracked: list[object]) -> list[T]:
-        """Return the objects of exactly this class among those that ``tracked`` returned."""
-        return _scan.tracked_of(cls) if _reads_lists() else Graph.tracked_of(cls, tracked)
+        super().__init__(lambda cls: (*describe(cls), 0), is_deferred)
 
     def path_columns(self) -> PathColumns:
         """Return the tree of paths as columns."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from leakguard.capture.heap.half_built import referents
 from leakguard.capture.heap.walked_graph import WalkedGraph
 
@@ -21,14 +23,14 @@ def garbage_bytes(walked: WalkedGraph, ring: int) -> int:
 
     An object with more references than objects without a root account for is held by C code, and
     so is what it leads to. ``ring`` is the address of a piece of garbage with one reference; it
-    tells how many references this look has to each object besides those of the graph.
+    tells how many references the graph itself has to each object.
     """
     graph, first = walked.graph, walked.rooted
     probe = graph.find_at(ring)
     if probe < first or len(graph) - first > _MOST_COUNTED:
         return walked.adrift[1]
-    own = graph.references(probe) - 1
-    unknown = {node: graph.references(node) - own for node in range(first, len(graph))}
+    own = _references(walked, probe) - 1
+    unknown = {node: _references(walked, node) - own for node in range(first, len(graph))}
     for node in list(unknown):
         told = [graph.find_at(id(held)) for held in referents(graph.object_at(node))]
         for below in told or graph.children(node):
@@ -41,3 +43,7 @@ def garbage_bytes(walked: WalkedGraph, ring: int) -> int:
         held.update(fresh)
         waiting += fresh
     return sum(graph.size_of(node) for node in unknown if node not in held)
+
+
+def _references(walked: WalkedGraph, node: int) -> int:
+    return sys.getrefcount(walked.graph.object_at(node))

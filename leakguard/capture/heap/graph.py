@@ -7,15 +7,11 @@ is much smaller than the graph, and two looks can be compared by it.
 
 from __future__ import annotations
 
-import gc
-import operator
-import sys
 from array import array
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from ctypes import c_void_p, sizeof
-from itertools import compress, repeat
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol
 
 from leakguard.capture.heap.classes import basic_size
 from leakguard.capture.heap.frameworks import OwnMemory
@@ -53,7 +49,6 @@ from leakguard.capture.heap.retention import Retained, Retention
 from leakguard.capture.heap.sizes import holds_dict
 
 Describe = Callable[[type], ClassLayout]
-T = TypeVar("T")
 
 # Dicts of at most this many string keys are records: their values are named one by one.
 MAX_RECORD = 64
@@ -69,9 +64,6 @@ _STAY = frozenset({LIST, DICT, ELEMENTS})
 # collector and of the instance's dict.
 _POINTER = sizeof(c_void_p)
 _HEADERS = (0, 2 * _POINTER, 4 * _POINTER)
-# References that the graph in pure Python has to an object while it counts them: one in its list,
-# and one in the call that counts.
-_OWN_REFERENCES = 2
 _SINGLETONS = frozenset(map(id, (None, True, False, ..., NotImplemented)))
 
 
@@ -82,18 +74,6 @@ class Graph:
     """
 
     own_memory: ClassVar[OwnMemory | None] = None
-
-    @staticmethod
-    def tracked() -> list[object]:
-        """Return what the collector tracks, for ``walk_rest`` and ``tracked_of``."""
-        return gc.get_objects()
-
-    @staticmethod
-    def tracked_of(cls: type[T], tracked: list[object]) -> list[T]:
-        """Return the objects of exactly this class among those that ``tracked`` returned."""
-        is_one = map(operator.is_, map(type, tracked), repeat(cls))
-        found: Iterable[Any] = compress(tracked, is_one)  # millions: no Python loop
-        return list(found)
 
     def __init__(self, describe: Describe, is_deferred: Callable[[type], bool]) -> None:
         self._describe = describe
@@ -121,19 +101,15 @@ class Graph:
                 self._add_root(item, name, is_namespace)
         self._expand_all()
 
-    def walk_rest(self, items: list[object], name: str, skipped: object) -> None:
-        """Add the objects that have no root, except ``skipped``, as roots of one name.
-
-        ``items`` are those that ``tracked`` returned.
-        """
+    def walk_rest(self, items: Iterable[object], name: str, skipped: object) -> None:
+        """Add the objects that have no root, except ``skipped``, as roots of one name."""
         for item in items:
             if id(item) not in self._index and item is not skipped:
                 self._add_root(item, name, False)
                 self._expand_all()
 
-    def walk_own(self, roots: Iterable[tuple[object, str, bool]]) -> None:
-        """Walk the guard's own modules, and its objects, which ``walk`` put off."""
-        self.walk(roots)
+    def walk_deferred(self) -> None:
+        """Follow the references of the guard's own objects, which ``walk`` put off."""
         self._is_deferred = None
         for node in self._deferred:
             self._expand(node)
@@ -178,10 +154,6 @@ class Graph:
     def object_at(self, node: int) -> Any:
         """Return the object of a node."""
         return self._objects[node]
-
-    def references(self, node: int) -> int:
-        """Return how many references to the object of a node there are besides the graph's own."""
-        return sys.getrefcount(self._objects[node]) - _OWN_REFERENCES
 
     def chain_to(self, node: int) -> list[int]:
         """Return the nodes on the shortest way from a root to ``node``."""
@@ -442,12 +414,6 @@ class MakeGraph(Protocol):
     @property
     def own_memory(self) -> OwnMemory | None:
         """The function that reads arrays with memory of their own; None if Python reads all."""
-
-    def tracked(self) -> list[object]:
-        """Return what the collector tracks, for ``walk_rest`` and ``tracked_of``."""
-
-    def tracked_of(self, cls: type[T], tracked: list[object]) -> list[T]:
-        """Return the objects of exactly this class among those that ``tracked`` returned."""
 
     def __call__(self, describe: Describe, is_deferred: Callable[[type], bool]) -> Graph:
         """Make an empty graph."""

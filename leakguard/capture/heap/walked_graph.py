@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextvars
+import gc
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -49,8 +49,8 @@ def walk_graph(make_graph: MakeGraph, targets: Sequence[Any]) -> WalkedGraph:
     # ``local_variables`` empties the dict again, but only if nothing else refers to the dict, and
     # ``tracked`` would refer to it.
     local = list(_all_but(targets, local_roots()))
-    tracked = make_graph.tracked()
-    local += context_roots(make_graph.tracked_of(contextvars.Context, tracked))
+    tracked = gc.get_objects()
+    local += context_roots(tracked)
     local += registry_roots()
     frameworks = loaded()
     adapters = GraphAdapters(frameworks, make_graph.own_memory)
@@ -81,7 +81,8 @@ def _walk(
     """Walk the graph; return the number and the bytes of the nodes that a root leads to."""
     graph.walk(module_roots())
     graph.walk(local)
-    graph.walk_own(own_module_roots())
+    graph.walk(own_module_roots())
+    graph.walk_deferred()
     rooted = len(graph), graph.total_bytes()
     graph.walk_rest(tracked, ADRIFT, targets)
     return rooted

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import contextvars
 import ctypes
 import gc
 import os
 import sys
 import threading
-from contextlib import closing
 
 import pytest
 
 from leakguard.capture import heap
 from leakguard.capture.heap import ENGINE, apart, process_copy
 from leakguard.capture.heap.apart import Apart
-from leakguard.capture.heap.engine import Graph
 from leakguard.capture.heap.process_copy import CopyFailed, CopyRefused, is_copy, own_seconds
-from leakguard.capture.heap.walked_graph import walk_graph
 from leakguard.capture.probe import Unavailable
 
 pytestmark = pytest.mark.skipif(
@@ -72,54 +68,6 @@ def test_holders_are_found_and_growth_is_remembered_from_copy_to_copy():
     growing = heap.inspect(memory).growing
 
     assert [g.entries for path, g in growing.items() if "kept" in path] == [1000]
-
-
-def _references(kept: list[Kept]) -> dict[str, int]:
-    before = sys.getrefcount(kept[0])
-    with closing(walk_graph(Graph, ())) as walked:
-        node = walked.graph.find(kept[0])
-        meanwhile = sys.getrefcount(kept[0])
-        return {"before": before, "meanwhile": meanwhile, "told": walked.graph.references(node) + 1}
-
-
-@pytest.mark.skipif(sys.version_info >= (3, 14), reason="the collector's lists are not read there")
-def test_walk_in_a_copy_writes_no_reference_count_into_what_the_program_keeps():
-    kept = [Kept()]
-
-    counts = Apart().take(lambda: _references(kept), dict[str, int])
-
-    assert counts == dict.fromkeys(counts, counts["before"])
-
-
-def test_walk_in_this_process_holds_what_it_finds_and_does_not_count_that():
-    kept = [Kept()]
-
-    counts = _references(kept)
-
-    assert counts["meanwhile"] == counts["before"] + 1
-    assert counts["told"] == counts["before"]
-
-
-def _walked() -> dict[str, int]:
-    with closing(walk_graph(Graph, ())) as walked:
-        return {"nodes": len(walked.graph), "without a root": walked.adrift[0]}
-
-
-def test_walk_in_a_copy_finds_what_a_walk_here_finds():
-    context = contextvars.copy_context()
-    context.run(contextvars.ContextVar("kept").set, [Kept() for _ in range(100)])
-    for _ in range(1000):
-        cycle: list[object] = []
-        cycle.append(cycle)
-    gc.disable()
-    try:
-        here, there = _walked(), Apart().take(_walked, dict[str, int])
-    finally:
-        gc.enable()
-
-    # Beside the objects that each walk has made for itself before.
-    assert abs(here["nodes"] - there["nodes"]) < 200
-    assert abs(here["without a root"] - there["without a root"]) < 200
 
 
 def test_reference_counts_are_the_same_after_a_look():

@@ -225,7 +225,7 @@ scan_census(Scan *scan, PyObject *args)
     }
     if (tracked == Py_None) {
         scan->borrows = 1;
-        if (list_tracked(&listed, NULL) < 0) {
+        if (list_tracked(&listed) < 0) {
             goto done;
         }
     }

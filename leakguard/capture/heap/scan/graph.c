@@ -90,19 +90,6 @@ link_position(PyObject *item, void *arg)
     return link_to(link, item, shared.position, mix(link->cls + (uint64_t)link->position++));
 }
 
-/* What a reader gives may be gone after the call. */
-static int
-link_read_position(PyObject *item, void *arg)
-{
-    return item != NULL && keep(((Link *)arg)->scan, item) < 0 ? -1 : link_position(item, arg);
-}
-
-static int
-link_read_element(PyObject *item, void *arg)
-{
-    return item != NULL && keep(((Link *)arg)->scan, item) < 0 ? -1 : link_element(item, arg);
-}
-
 static int
 is_record(PyObject *dict)
 {
@@ -283,7 +270,7 @@ expand(Scan *scan, int32_t node)
     }
     if (cls->read != NULL) {
         PyObject *read = Py_NewRef(cls->read);
-        int failed = read_with(read, item, link_read_position, &link, link_read_element, &link);
+        int failed = read_with(read, item, link_position, &link, link_element, &link);
         Py_DECREF(read);
         return failed;
     }
@@ -360,32 +347,9 @@ scan_walk(Scan *scan, PyObject *roots)
     Py_RETURN_NONE;
 }
 
-/* Add an object as a root of its own, with what it leads to, where it is not known yet. */
-static int
-add_rest(Scan *scan, PyObject *item, PyObject *name, int32_t root)
-{
-    if (find(scan, item) >= 0) {
-        return 0;
-    }
-    return add_root(scan, item, name, 0, root) < 0 || expand_all(scan) < 0 ? -1 : 0;
-}
-
-/* Hold the young objects that are not known: what the guard has made for this look is among them. */
-static int
-keep_young(Scan *scan, const Tracked *tracked)
-{
-    for (Py_ssize_t i = 0; i < tracked->young; i++) {
-        if (find(scan, tracked->items[i]) < 0 && keep(scan, tracked->items[i]) < 0) {
-            return -1;
-        }
-    }
-    return 0;
-}
-
 PyDoc_STRVAR(walk_rest_doc,
 "walk_rest(items, name, skipped)\n--\n\n"
-"Add, under one name, objects that no root led to; all but ``skipped``. For a scan that borrows,\n"
-"``items`` is an empty list, and what was tracked before that list was made is added.");
+"Add, under one name, objects that no root led to; all but ``skipped``.");
 
 static PyObject *
 scan_walk_rest(Scan *scan, PyObject *args)
@@ -398,36 +362,24 @@ scan_walk_rest(Scan *scan, PyObject *args)
     if (root < 0) {
         return NULL;
     }
-    Tracked rest = {0};
-    int failed = scan->borrows && (list_tracked(&rest, items) < 0 || keep_young(scan, &rest) < 0);
-    for (Py_ssize_t i = 0; i < rest.count && !failed; i++) {
-        scan->keeps = i < rest.young;
-        failed = rest.items[i] != skipped && add_rest(scan, rest.items[i], name, root) < 0;
-    }
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(items) && !failed; i++) {
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(items); i++) {
         PyObject *item = PyList_GET_ITEM(items, i);
-        failed = item != skipped && add_rest(scan, item, name, root) < 0;
-    }
-    pages_free(rest.items);
-    if (failed) {
-        return NULL;
+        if (item != skipped && find(scan, item) < 0) {
+            if (add_root(scan, item, name, 0, root) < 0 || expand_all(scan) < 0) {
+                return NULL;
+            }
+        }
     }
     Py_RETURN_NONE;
 }
 
-PyDoc_STRVAR(walk_own_doc,
-"walk_own(roots)\n--\n\n"
-"Walk the watcher's own modules, and follow what was put off: the objects that belong to the watcher.");
+PyDoc_STRVAR(walk_deferred_doc,
+"walk_deferred()\n--\n\n"
+"Follow what was put off: the objects that belong to the watcher itself.");
 
 static PyObject *
-scan_walk_own(Scan *scan, PyObject *roots)
+scan_walk_deferred(Scan *scan, PyObject *unused)
 {
-    scan->keeps = 1;
-    PyObject *walked = scan_walk(scan, roots);
-    if (walked == NULL) {
-        return NULL;
-    }
-    Py_DECREF(walked);
     Py_SETREF(scan->is_deferred, Py_NewRef(Py_None));
     for (Py_ssize_t i = 0; i < scan->n_deferred; i++) {
         if (expand(scan, scan->deferred[i]) < 0) {
@@ -444,6 +396,6 @@ scan_walk_own(Scan *scan, PyObject *roots)
 PyMethodDef graph_methods[] = {
     {"walk", (PyCFunction)scan_walk, METH_O, walk_doc},
     {"walk_rest", (PyCFunction)scan_walk_rest, METH_VARARGS, walk_rest_doc},
-    {"walk_own", (PyCFunction)scan_walk_own, METH_O, walk_own_doc},
+    {"walk_deferred", (PyCFunction)scan_walk_deferred, METH_NOARGS, walk_deferred_doc},
     {NULL, NULL, 0, NULL},
 };

@@ -17,13 +17,11 @@ scan_close(Scan *scan, PyObject *unused)
         usual_objects[(int)scan->walks] = count;
         usual_paths = scan->walks ? scan->path_used : usual_paths;
     }
-    PyObject **objects = scan->objects, **kept = scan->kept;
-    Py_ssize_t n_kept = scan->n_kept;
+    PyObject **objects = scan->objects;
     Class *known = scan->classes;
     scan->count = scan->cap_objects = scan->n_classes = scan->cap_classes = 0;
     scan->n_edges = scan->n_paths = scan->n_deferred = scan->n_found = scan->next = 0;
-    scan->n_kept = scan->cap_kept = 0;
-    scan->objects = scan->kept = NULL;
+    scan->objects = NULL;
     scan->classes = NULL;
     void *blocks[] = {scan->table,  scan->class_table, scan->parents, scan->path_of, scan->degrees,
                       scan->sizes,  scan->starts,      scan->kinds,   scan->edges,   scan->deferred,
@@ -49,11 +47,7 @@ scan_close(Scan *scan, PyObject *unused)
     for (Py_ssize_t i = 0; i < count && !scan->borrows; i++) {
         Py_DECREF(objects[i]);
     }
-    for (Py_ssize_t i = 0; i < n_kept; i++) {
-        Py_DECREF(kept[i]);
-    }
     pages_free(objects);
-    pages_free(kept);
     for (Py_ssize_t i = 0; i < classes; i++) {
         Py_XDECREF(known[i].method);
         Py_XDECREF(known[i].read);
@@ -67,8 +61,7 @@ static int
 scan_init(Scan *scan, PyObject *args, PyObject *kwargs)
 {
     PyObject *describe, *is_deferred = Py_None;
-    int borrows = 0;
-    if (!PyArg_ParseTuple(args, "O|Op", &describe, &is_deferred, &borrows)) {
+    if (!PyArg_ParseTuple(args, "O|O", &describe, &is_deferred)) {
         return -1;
     }
     PyObject *roots = PyList_New(0);
@@ -78,7 +71,6 @@ scan_init(Scan *scan, PyObject *args, PyObject *kwargs)
     Py_XSETREF(scan->describe, Py_NewRef(describe));
     Py_XSETREF(scan->is_deferred, Py_NewRef(is_deferred));
     Py_XSETREF(scan->roots, roots);
-    scan->borrows = (char)borrows;
     return 0;
 }
 

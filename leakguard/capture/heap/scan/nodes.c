@@ -55,21 +55,6 @@ grow_table(Scan *scan)
     return 0;
 }
 
-/* Hold an object until the scan is closed, where the scan holds not everything anyway. */
-int
-keep(Scan *scan, PyObject *item)
-{
-    if (!scan->borrows) {
-        return 0;
-    }
-    if (reserve((void **)&scan->kept, &scan->cap_kept, scan->n_kept + 1, sizeof(PyObject *))) {
-        return -1;
-    }
-    scan->kept[scan->n_kept++] = Py_NewRef(item);
-    scan->sorted = 0;
-    return 0;
-}
-
 /* Add an object that is not known yet; its slot in the table is searched anew. */
 int32_t
 add_object(Scan *scan, PyObject *item)
@@ -89,9 +74,6 @@ add_object(Scan *scan, PyObject *item)
     scan->objects[scan->count] = item;
     if (!scan->borrows) {
         Py_INCREF(item);
-    }
-    else if (scan->keeps && keep(scan, item) < 0) {
-        return -2;
     }
     return (int32_t)scan->count++;
 }

@@ -85,41 +85,7 @@ scan_find_at(Scan *scan, PyObject *address)
         return as_node(scan, number, &node) < 0 ? NULL : (answer);                                 \
     }
 
-static int
-by_address(const void *one, const void *other)
-{
-    uintptr_t a = *(const uintptr_t *)one, b = *(const uintptr_t *)other;
-    return a < b ? -1 : a > b;
-}
-
-/* Return how many references this scan has to the object of a node. */
-static Py_ssize_t
-times_held(Scan *scan, int32_t node)
-{
-    if (!scan->borrows) {
-        return 1;
-    }
-    if (!scan->sorted) {
-        qsort(scan->kept, (size_t)scan->n_kept, sizeof(PyObject *), by_address);
-        scan->sorted = 1;
-    }
-    PyObject *item = scan->objects[node];
-    PyObject **found = bsearch(&item, scan->kept, (size_t)scan->n_kept, sizeof(PyObject *), by_address);
-    if (found == NULL) {
-        return 0;
-    }
-    PyObject **first = found, **last = found;
-    while (first > scan->kept && first[-1] == item) {
-        first--;
-    }
-    while (last + 1 < scan->kept + scan->n_kept && last[1] == item) {
-        last++;
-    }
-    return last - first + 1;
-}
-
 NODE_GETTER(scan_object_at, Py_NewRef(scan->objects[node]))
-NODE_GETTER(scan_references, PyLong_FromSsize_t(Py_REFCNT(scan->objects[node]) - times_held(scan, node)))
 NODE_GETTER(scan_path_of, PyLong_FromLong(scan->path_of[node]))
 NODE_GETTER(scan_size_of, PyLong_FromLongLong(scan->sizes[node]))
 NODE_GETTER(scan_kind_of, PyLong_FromLong(scan->kinds[node]))
@@ -359,8 +325,6 @@ PyMethodDef questions_methods[] = {
     {"find_at", (PyCFunction)scan_find_at, METH_O,
      "find_at(address)\n--\n\nReturn the node of the object that lies there, or -1."},
     {"object_at", (PyCFunction)scan_object_at, METH_O, "Return the object of a node."},
-    {"references", (PyCFunction)scan_references, METH_O,
-     "Return how many references to the object of a node there are besides the scan's own."},
     {"chain_to", (PyCFunction)scan_chain_to, METH_O, "Return the nodes from a root to a node."},
     {"path_of", (PyCFunction)scan_path_of, METH_O, "Return the path at which a node lies."},
     {"size_of", (PyCFunction)scan_size_of, METH_O, "Return the bytes of a node itself."},

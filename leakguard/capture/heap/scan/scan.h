@@ -2,8 +2,7 @@
 
    Only the public C API is used here; what needs more says so (inside.h). Every object that is seen is
    held by a strong reference until the scan is closed, so that neither another thread nor an adapter
-   can free what is being looked at. In a copy of the process, where the guard's code alone runs, only
-   what that code could free is held: each page that is written to there would have to be copied.
+   can free what is being looked at; but for a census in a copy of the process, which holds nothing.
    No Python object is made per object that is walked; adapters (readers) make theirs. */
 
 #ifndef LEAKGUARD_SCAN_H
@@ -39,7 +38,7 @@ typedef struct {
 extern Shared shared;
 
 /* Checksum (31 bits) of _scan.pyi; see compiled_part.py. */
-#define INTERFACE 0x39CF44DE
+#define INTERFACE 0x17866619
 
 /* How many fields of layout.py's ClassLayout class_of reads: Python does without a scan that was
    built for another number. */
@@ -107,11 +106,7 @@ typedef struct {
     Slot *table;
     Py_ssize_t mask;
     char walks;    /* follows references; a census alone has most objects from the collector */
-    char borrows;  /* holds only what is kept: in a copy each page that is written to is copied first */
-    char keeps;    /* keeps what it meets, which the guard's own code may let go of */
-    char sorted;   /* what is kept is sorted by address */
-    PyObject **kept;
-    Py_ssize_t n_kept, cap_kept;
+    char borrows;  /* holds nothing: no page is written to that a copy shares with the process */
 
     /* per node */
     int32_t *parents, *path_of;
@@ -214,11 +209,10 @@ tag_of(const void *item)
     return (uint32_t)((uint64_t)(uintptr_t)item >> 4);
 }
 
-/* Objects that the collector tracks, held by nobody; the first of them, ``young``, survived no
-   collection yet. */
+/* Objects that the collector tracks, held by nobody. */
 typedef struct {
     PyObject **items;
-    Py_ssize_t count, capacity, young;
+    Py_ssize_t count, capacity;
 } Tracked;
 
 /* A list of nodes in pages of its own. */
@@ -343,7 +337,6 @@ extern traverseproc subtype_traverse;
 int is_full(Py_ssize_t used, Py_ssize_t slots);
 Py_ssize_t larger_table(Py_ssize_t mask, Py_ssize_t least, Py_ssize_t usual);
 int32_t add_object(Scan *scan, PyObject *item);
-int keep(Scan *scan, PyObject *item);
 extern Py_ssize_t usual_objects[2], usual_paths;
 
 /* references.c */
@@ -363,7 +356,7 @@ void note_allocators(void);
 extern PyMethodDef copy_functions[];
 
 /* tracked.c */
-int list_tracked(Tracked *tracked, PyObject *until);
+int list_tracked(Tracked *tracked);
 extern PyMethodDef tracked_functions[];
 extern PyMethodDef spare_functions[];
 extern PyMethodDef population_functions[];

@@ -2,7 +2,7 @@
 
    gc.get_objects() writes a reference count into each object. In a copy of the process every page
    that is written to has to be copied first: a census there took twice as long. Nothing is held
-   while they are listed, so this is for a copy, where nobody else runs. */
+   here, so this is for a copy, where nobody else runs. */
 
 #include "inside.h"
 #include "scan.h"
@@ -11,20 +11,11 @@
 const int LISTS_TRACKED = 1;
 #define FLAGS ((uintptr_t)3)  /* bits of the collector's own in the links of its lists */
 
-/* Append a list of the collector's, oldest object first. Where ``until`` is met, it and all that is
-   younger is left out: what follows it, and the lists before, which are of younger objects. */
 static int
-take_list(PyGC_Head *head, Tracked *tracked, PyObject *until)
+take_list(PyGC_Head *head, Tracked *tracked)
 {
-    Py_ssize_t younger = tracked->count;
     PyGC_Head *at = (PyGC_Head *)(head->_gc_next & ~FLAGS);
     for (; at != head; at = (PyGC_Head *)(at->_gc_next & ~FLAGS)) {
-        if ((PyObject *)(at + 1) == until) {
-            tracked->count -= younger;
-            memmove(tracked->items, tracked->items + younger, (size_t)tracked->count * sizeof(PyObject *));
-            tracked->young = tracked->count;
-            return 0;
-        }
         if (reserve((void **)&tracked->items, &tracked->capacity, tracked->count + 1,
                     sizeof(PyObject *))) {
             return -1;
@@ -37,49 +28,23 @@ take_list(PyGC_Head *head, Tracked *tracked, PyObject *until)
 const int LISTS_TRACKED = 0;
 #endif
 
-/* List all tracked objects, frozen ones included, without holding them; with ``until``, those only
-   that were tracked before it was made. */
+/* List all tracked objects, frozen ones included, without holding them. */
 int
-list_tracked(Tracked *tracked, PyObject *until)
+list_tracked(Tracked *tracked)
 {
 #ifdef HAVE_INSIDE
     struct _gc_runtime_state *collector = &PyInterpreterState_Get()->gc;
     for (int i = 0; i < NUM_GENERATIONS; i++) {
-        if (take_list(&collector->generations[i].head, tracked, until) < 0) {
+        if (take_list(&collector->generations[i].head, tracked) < 0) {
             return -1;
         }
-        tracked->young = i == 0 ? tracked->count : tracked->young;
     }
-    return take_list(&collector->permanent_generation.head, tracked, until);
+    return take_list(&collector->permanent_generation.head, tracked);
 #else
     (void)tracked;
-    (void)until;
     PyErr_SetString(PyExc_NotImplementedError, "the collector's lists cannot be read here");
     return -1;
 #endif
-}
-
-PyDoc_STRVAR(tracked_of_doc,
-"tracked_of(cls)\n--\n\n"
-"List the tracked objects of exactly this class, read from the collector's own lists: in a copy of\n"
-"the process only.");
-
-static PyObject *
-tracked_of(PyObject *module, PyObject *cls)
-{
-    Tracked tracked = {0};
-    PyObject *found = PyList_New(0);
-    if (found != NULL && list_tracked(&tracked, NULL) < 0) {
-        Py_CLEAR(found);
-    }
-    for (Py_ssize_t i = 0; found != NULL && i < tracked.count; i++) {
-        PyObject *item = tracked.items[i];
-        if ((PyObject *)Py_TYPE(item) == cls && PyList_Append(found, item) < 0) {
-            Py_CLEAR(found);
-        }
-    }
-    pages_free(tracked.items);
-    return found;
 }
 
 PyDoc_STRVAR(address_of_doc,
@@ -99,6 +64,5 @@ address_of(PyObject *module, PyObject *reference)
 
 PyMethodDef tracked_functions[] = {
     {"address_of", (PyCFunction)address_of, METH_O, address_of_doc},
-    {"tracked_of", (PyCFunction)tracked_of, METH_O, tracked_of_doc},
     {NULL, NULL, 0, NULL},
 };
