@@ -83,9 +83,13 @@ class RunBirths:
     def of_holder(self, path: str) -> Birth | None:
         """Return the births of a holder at the last look that found survivors; None if none."""
         if path not in self._known:
-            look = self._looks.get(path) or self._at_other_depth(path)
+            look = self._look_at(path)
             self._known[path] = None if look is None else self._birth(*look)
         return self._known[path]
+
+    def _look_at(self, path: str) -> tuple[Snapshot, tuple[Birthplace, ...]] | None:
+        """Return the births of a container at its last look, or of its entries in turn."""
+        return self._looks.get(path) or self._at_other_depth(path)
 
     def _at_other_depth(self, path: str) -> tuple[Snapshot, tuple[Birthplace, ...]] | None:
         """Return the births of the same container's entries, or of their entries in turn."""
@@ -100,11 +104,11 @@ class RunBirths:
         sliding window. If all generations had put in as much, it would be a rare chance that all
         samples are so young.
         """
-        snapshot, born = self._looks.get(path) or self._at_other_depth(path) or (None, ())
-        cohorts = [cohort for place in born for cohort in place.cohorts]
-        if snapshot is None or not cohorts:
+        look = self._look_at(path)
+        cohorts = [] if look is None else [c for place in look[1] for c in place.cohorts]
+        if look is None or not cohorts:
             return False
-        rounds = _rounds(self._run, snapshot.generation)
+        rounds = _rounds(self._run, look[0].generation)
         first = min(cohort.round for cohort in cohorts)
         samples = sum(cohort.samples for cohort in cohorts)
         return 0 < first < rounds and (1 - first / rounds) ** samples <= _ONE_IN_A_HUNDRED
@@ -185,9 +189,9 @@ def _around(
     frames = _frames(most)
     made = (depth for depth, frame in enumerate(frames) if through[frame] >= NEARLY_ALL * whole)
     depth = next(made, None)
-    if not depth:
-        return None if depth is None else most
-    line = code_line(frames[depth])
+    if depth == 0:
+        return most
+    line = None if depth is None else code_line(frames[depth])
     if line is None:
         return None
     where = f"{line.file}:{line.line}"

@@ -9,9 +9,10 @@ from leakguard.analysis.case import Case
 from leakguard.analysis.class_owner import is_users
 from leakguard.analysis.defect import Defect
 from leakguard.analysis.growth import Growth
+from leakguard.analysis.sources.containers import looks_at_holders
 from leakguard.analysis.sources.types import KINDS
 from leakguard.analysis.tolerance import FEWEST_LOOKS, MATERIAL_BYTES
-from leakguard.model import Cleared, Snapshot
+from leakguard.model import Census, Cleared
 from leakguard.model.units import format_bytes
 
 
@@ -63,15 +64,14 @@ def held_more(
     more of one class than at the first look, and each look found more than the one before. Of more
     than ``MATERIAL_BYTES`` live memory tells whether it goes on.
     """
-    ends = (s for s in case.run.while_looping() if s.moment in ("generation", "end"))
-    looks = [s for s in ends if s.census is not None and s.census.types]
-    if len(looks) <= FEWEST_LOOKS:
+    looks, held = case.timeline.counted_since(None), looks_at_holders(case)
+    if len(looks) <= FEWEST_LOOKS or not held or held[-1][0] != looks[-1][0]:
         return
     told = {c.metric for c in cleared}
     told |= {str(g.type) for d in defects for g in (d.lead, *d.beside)}
     told |= {str(d.held_by) for d in defects}
-    since = looks[0].generation
-    for holder in looks[-1].holders:
+    since = looks[0][0]
+    for holder in held[-1][1]:
         gained = _gained_in_each(looks, holder.element)
         if not 0 < gained <= holder.entries or told & {holder.path, holder.element}:
             continue
@@ -81,15 +81,14 @@ def held_more(
             yield Cleared(
                 holder.element,
                 "growing",
-                f"{gained} more since {'the beginning' if since is None else f'generation {since}'}"
-                f", {format_bytes(size)} in all, held by {holder.path}: too little here to tell "
-                "whether it goes on",
+                f"{gained} more since generation {since}, {format_bytes(size)} in all, held by "
+                f"{holder.path}: too little here to tell whether it goes on",
             )
 
 
-def _gained_in_each(looks: Sequence[Snapshot], name: str) -> int:
+def _gained_in_each(looks: Sequence[tuple[int, Census]], name: str) -> int:
     """Return how many instances a class gained; 0 if a look found no more than the one before."""
-    counts = [look.count(name) or 0 for look in looks]
+    counts = [census.count(name) or 0 for _, census in looks]
     rises = all(after > before for before, after in pairwise(counts))
     return counts[-1] - counts[0] if rises else 0
 

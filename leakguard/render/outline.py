@@ -136,34 +136,28 @@ def overview(reports: Sequence[Report]) -> Section:
     return Section("runs", f"{len(reports):,} runs", columns, rows, texts=frozenset({1, 2}))
 
 
-def by_bug(reports: Sequence[Report]) -> list[list[Report]]:
-    """Group reports by their first finding: the same holder and type, whatever the run.
+def by_bug(reports: Iterable[Report]) -> list[list[Report]]:
+    """Group the reports with findings by the first one: the same holder and type in any run.
 
-    The bug of most runs comes first, and runs without a finding last. In each group, the report
-    with the fastest growth is first.
+    The bug of most runs comes first. In each group, the report with the fastest growth is first.
     """
     groups: dict[str, list[Report]] = {}
     for report in reports:
-        found = report.findings[0].fingerprint if report.findings else ""
-        groups.setdefault(found or title(report), []).append(report)
+        if report.findings:
+            groups.setdefault(report.findings[0].fingerprint, []).append(report)
     for group in groups.values():
-        group.sort(key=lambda report: -_pace(report))
-    return sorted(groups.values(), key=lambda group: (not group[0].findings, -len(group)))
+        group.sort(key=lambda report: -(report.findings[0].bytes_per_generation or 0.0))
+    return sorted(groups.values(), key=len, reverse=True)
 
 
-def _pace(report: Report) -> float:
-    return (report.findings[0].bytes_per_generation or 0.0) if report.findings else 0.0
-
-
-def bugs(reports: Sequence[Report]) -> Section:
-    """Return the table that precedes many reports: one line per bug."""
-    groups = by_bug(reports)
+def bugs(reports: Sequence[Report], groups: Iterable[Sequence[Report]]) -> Section:
+    """Return the table that precedes many reports: one line per bug, a group of ``by_bug``."""
     rows = [
         (f"{len(group):,}", VERDICTS[group[0].verdict], facts.title(group[0].findings[0]),
          title(group[0]))
-        for group in groups if group[0].findings
+        for group in groups
     ]  # fmt: skip
-    calm = [report for group in groups for report in group if not report.findings]
+    calm = [report for report in reports if not report.findings]
     if calm:
         verdicts = dict.fromkeys(VERDICTS[report.verdict] for report in calm)
         rows.append((f"{len(calm):,}", ", ".join(verdicts), "", ""))

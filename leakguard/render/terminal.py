@@ -35,12 +35,14 @@ def render(reports: Sequence[Report], layout: Layout) -> str:
     Of many runs the table has a line for each bug, and only its worst run is reported.
     """
     page = Page(layout.width, layout.color)
-    many = len(reports) > _SINGLY and layout.detail != "full"
+    told: Sequence[Report] = reports
     if len(reports) > 1:
-        runs = outline.bugs(reports) if many else outline.overview(reports)
+        runs = outline.overview(reports)
+        if len(reports) > _SINGLY and layout.detail != "full":
+            groups = outline.by_bug(reports)
+            runs, told = outline.bugs(reports, groups), [group[0] for group in groups]
         page.line(runs.title, "bold")
         page.table(runs)
-    told = [group[0] for group in outline.by_bug(reports) if group[0].findings] if many else reports
     for report in told:
         if len(reports) > 1:
             page.rule()

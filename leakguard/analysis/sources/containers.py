@@ -113,13 +113,11 @@ def _as_memory_does(case: Case, container: Growth, seen: History) -> Growth | No
         return None
     if container.is_weak or container.keeps_graphs:
         return None
-    rate, size = container.rate or 0.0, container.bytes_rate or 0.0
-    whole = memory.verdict.rate
-    if container.bound is not None or rate <= 0 or not PLURALITY * whole <= size:
+    if container.bound is not None or (container.rate or 0.0) <= 0:
         return None
-    if size > (1 + SAME_RATE) * whole:
-        return None
-    return replace(container, since=memory.started_at)
+    size, whole = container.bytes_rate or 0.0, memory.verdict.rate
+    fits = PLURALITY * whole <= size <= (1 + SAME_RATE) * whole
+    return replace(container, since=memory.started_at) if fits else None
 
 
 def _by_births(case: Case, seen: History) -> Growth | None:
