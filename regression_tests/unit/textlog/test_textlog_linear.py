@@ -92,10 +92,10 @@ def test_long_lines_cost_no_more_a_character_than_short_ones(tmp_path, unit):
     path = tmp_path / "poisoned.log"
     for short, long in LENGTHS:
         with no_hanging():
-            # A line that is read as a single one costs up to ten times as much a character as a row
-            # of a block. Lines are 16 times as long: what is quadratic costs 16 times that.
-            allowed = 12 * cost(path, poisoned(unit, short)) + CLOCK
-            assert cost(path, poisoned(unit, long)) < allowed
+            # Lines are 16 times as long: what is quadratic takes 16 times as long for all of them.
+            few, many = poisoned(unit, short), poisoned(unit, long)
+            allowed = 5 * cost(path, few) * len(many) / len(few) + CLOCK
+            assert cost(path, many) < allowed
 
 
 def test_line_of_ideographic_spaces_in_a_block_is_read_at_once(tmp_path):
