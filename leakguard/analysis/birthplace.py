@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from leakguard.analysis.tolerance import MAJORITY, NEARLY_ALL, REPEATED
 from leakguard.model import Run, Snapshot
@@ -62,6 +65,19 @@ class Birth:
     def began(self, counted: int | None) -> int | None:
         """Return the first generation that left something, given the first one by counts."""
         return counted if self.trail is None else self.trail.began(counted)
+
+
+class _Live(NamedTuple):
+    """Bytes that are alive, an estimate, with its standard error."""
+
+    bytes: float
+    error: float
+
+    @classmethod
+    def sum(cls, parts: Iterable[_Live]) -> _Live:
+        """Return the sum of independent estimates."""
+        known = list(parts)
+        return cls(sum(p.bytes for p in known), math.hypot(*(p.error for p in known)))
 
 
 class RunBirths:
@@ -135,12 +151,12 @@ class RunBirths:
     def _birth(self, snapshot: Snapshot, born: tuple[Birthplace, ...]) -> Birth | None:
         rounds = _rounds(self._run, snapshot.generation)
         left = residue(born, rounds, self._taken)
-        kept = [(place, _since(place, 0 if left is None else left.since)) for place in born]
+        kept = [(p, _live(p, 0 if left is None else left.since)) for p in born]
         place = _place(kept)
         phase = _phase(kept, place)
         if left is None:  # so few samples show something only if they agree
-            whole = sum(size for _, size in kept)
-            agree = place is not None and _since(place, 0) >= NEARLY_ALL * whole
+            whole = sum(live.bytes for _, live in kept)
+            agree = place is not None and _live(place, 0).bytes >= NEARLY_ALL * whole
             return Birth(place, phase, None) if agree else None
         trail = Trail(
             left,
@@ -158,37 +174,39 @@ class RunBirths:
         return round(known[0] + round_ * (known[-1] - known[0]) / max(self._rounds - 1, 1))
 
 
-def _place(kept: list[tuple[Birthplace, float]]) -> Birthplace | None:
+def _place(kept: list[tuple[Birthplace, _Live]]) -> Birthplace | None:
     """Return the line that made the entries themselves, else the one through which most was made.
 
-    ``kept`` has the live bytes of each line. A line that made nearly all of the bytes comes first:
+    ``kept`` has what is alive of each line. A line that made nearly all of the bytes comes first:
     of entries that are small, chance decides whether one is sampled. One suffices, since it was
     found in the container.
     """
-    lines = [(place, size) for place, size in kept if place.place is not None]
-    sampled = [(place, size) for place, size in lines if place.samples >= REPEATED]
-    most, _ = max(sampled, key=lambda line: line[1], default=(None, 0.0))
-    around = None if most is None else _around(most, lines, sum(size for _, size in kept))
+    lines = [(place, live) for place, live in kept if place.place is not None]
+    sampled = [(place, live) for place, live in lines if place.samples >= REPEATED]
+    most, _ = max(sampled, key=lambda line: line[1].bytes, default=(None, None))
+    around = None if most is None else _around(most, kept)
     if around is not most and any(place.entries for place, _ in lines):
         return max(lines, key=lambda line: line[0].entries)[0]
     return around or most
 
 
-def _around(
-    most: Birthplace, lines: list[tuple[Birthplace, float]], whole: float
-) -> Birthplace | None:
+def _around(most: Birthplace, kept: list[tuple[Birthplace, _Live]]) -> Birthplace | None:
     """Return the innermost line on the stack of ``most`` that made nearly all of the bytes.
 
     It is a call if several lines inside of it made them: of an object, of the layers of a network.
     None if there is no such line.
     """
-    through: defaultdict[str, float] = defaultdict(float)
-    for place, size in lines:
-        for frame in _frames(place):
-            through[frame] += size
     frames = _frames(most)
-    made = (depth for depth, frame in enumerate(frames) if through[frame] >= NEARLY_ALL * whole)
-    depth = next(made, None)
+    stacks = [(_frames(place) if place.place else (), live) for place, live in kept]
+
+    def made_nearly_all(frame: str) -> bool:
+        through = _Live.sum(live for stack, live in stacks if frame in stack)
+        others = sum(live.bytes for stack, live in stacks if frame not in stack)
+        # Of few samples one may stand for much: it counts for no more than is sure.
+        sure = through.bytes if not others else through.bytes - through.error
+        return sure >= NEARLY_ALL * (sure + others) > 0
+
+    depth = next((depth for depth, frame in enumerate(frames) if made_nearly_all(frame)), None)
     if depth == 0:
         return most
     line = None if depth is None else code_line(frames[depth])
@@ -203,7 +221,7 @@ def _frames(place: Birthplace) -> tuple[str, ...]:
     return tuple(dict.fromkeys((written(str(place.place), place.function), *place.stack)))
 
 
-def _phase(kept: list[tuple[Birthplace, float]], place: Birthplace | None) -> str | None:
+def _phase(kept: list[tuple[Birthplace, _Live]], place: Birthplace | None) -> str | None:
     """Return the phase in which the entries themselves were made, else that of most bytes.
 
     None if no phase made most of the bytes.
@@ -211,8 +229,8 @@ def _phase(kept: list[tuple[Birthplace, float]], place: Birthplace | None) -> st
     if place is not None and place.entries >= REPEATED:
         return place.phase
     by_phase: defaultdict[str, float] = defaultdict(float)
-    for made, size in kept:
-        by_phase[made.phase] += size
+    for made, live in kept:
+        by_phase[made.phase] += live.bytes
     phase, most = max(by_phase.items(), key=lambda entry: entry[1])
     return phase if most >= MAJORITY * sum(by_phase.values()) else None
 
@@ -224,9 +242,9 @@ def _base(path: str) -> str:
     return path
 
 
-def _since(place: Birthplace, first: int) -> float:
-    """Return the live bytes that a place made since round ``first``."""
-    return sum(cohort.bytes for cohort in place.cohorts if cohort.round >= first)
+def _live(place: Birthplace, first: int) -> _Live:
+    """Return what a place made since round ``first`` and is alive."""
+    return _Live.sum(_Live(c.bytes, c.error) for c in place.cohorts if c.round >= first)
 
 
 def _rounds(run: Run, last: int | None) -> int:

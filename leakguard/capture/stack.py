@@ -23,6 +23,10 @@ _FACTORY = re.compile(
 )
 
 
+#: Methods that make nothing but what belongs to the new instance.
+INITIALIZERS = ("__init__", "__post_init__")
+
+
 class Frame(NamedTuple):
     """A line of code; ``function`` is None if its source cannot be read."""
 
@@ -31,28 +35,43 @@ class Frame(NamedTuple):
     function: str | None
 
 
+class Lines(NamedTuple):
+    """The lines of one function's source, both ends included."""
+
+    file: str
+    first: int
+    last: int
+
+    def has(self, frame: Frame) -> bool:
+        """Return whether a frame runs one of these lines."""
+        return frame.file == self.file and self.first <= frame.line <= self.last
+
+
 def named(file: str, line: int) -> Frame:
     """Return a frame with the function that the line is in."""
     return Frame(file, line, _function_at(file, line))
 
 
-def origin(stack: Sequence[Frame], *, of_object: bool = False) -> int:
+def origin(stack: Sequence[Frame], constructors: Iterable[Lines] | None = None) -> int:
     """Return the index of the frame that asked for the memory; frames are innermost first.
 
     It is the innermost line of the program whose function is not a factory. Without such a line it
     is the innermost line of the program, and without any, the innermost frame.
 
-    ``of_object`` says that the memory is known to be an object of its own. Then ``__init__`` is not
-    a factory: the instance is made before ``__init__`` runs, so an object made in ``__init__`` is
-    another one.
+    ``constructors`` are the initializers of what the memory belongs to, where that is known: the
+    line that called them asked. Another ``__init__`` is then no factory, because what it made is
+    not its own instance.
     """
+    known = None if constructors is None else tuple(constructors)
     own = [index for index, frame in enumerate(stack) if is_programs(frame.file)]
-    asked = (i for i in own if not _is_factory(stack[i].function or "", of_object))
-    return next(asked, own[0] if own else 0)
+    inside = [i for i in own if known and any(lines.has(stack[i]) for lines in known)]
+    around = [i for i in own if not inside or i > inside[-1]]
+    asked = (i for i in around if not _is_factory(stack[i].function or "", known is not None))
+    return next(asked, around[0] if around else own[0] if own else 0)
 
 
-def _is_factory(function: str, of_object: bool) -> bool:
-    if of_object and function in ("__init__", "__post_init__"):
+def _is_factory(function: str, knows_constructors: bool) -> bool:
+    if knows_constructors and function in INITIALIZERS:
         return False
     return _FACTORY.fullmatch(function) is not None
 

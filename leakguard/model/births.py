@@ -43,8 +43,8 @@ class Birthplace:
         function: the function that contains the line; None at module level, or without a line.
         cohorts: by the time of birth, oldest first; empty if other places have more old memory.
         stack: frames, innermost first, of the stack with the most bytes.
-        entries: of the births of a holder, how many of the samples are its entries themselves, and
-            not what lies behind them.
+        entries: of the births of a holder, how many of the samples are its entries themselves, or
+            were made while these were initialized.
     """
 
     phase: str

@@ -193,7 +193,7 @@ def _sites(key: _Key, count: int, holders: list[str | None]) -> list[Site]:
     name, lines = key
     stack = [named(file, line) for file, line in lines]
     known: list[str | None] = [*dict.fromkeys(h for h in holders if h is not None)]
-    at, frames = stack[origin(stack, of_object=True)], described(stack)
+    at, frames = stack[origin(stack, constructors=())], described(stack)
     return [
         Site(place(at), at.function, None, count, frames, ObjectTrace.name, name, holder)
         for holder in known or [None]

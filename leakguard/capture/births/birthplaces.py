@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from leakguard.capture.library import OWN_FOLDER
-from leakguard.capture.stack import Frame, described, is_programs, origin, place
+from leakguard.capture.stack import Frame, Lines, described, is_programs, origin, place
 from leakguard.model.births import Birthplace, Births, Cohort
 
 #: Number of the stack, round, number of the phase, 1 for memory of C code or 0 for Python's own
@@ -15,6 +15,8 @@ from leakguard.model.births import Birthplace, Births, Cohort
 Row: TypeAlias = tuple[int, int, int, int, int, float, float, float, float]
 #: File, line and function, innermost first.
 Frames: TypeAlias = tuple[tuple[str, int, str], ...]
+#: The initializers of what a block belongs to, for ``capture.stack.origin``; None if unknown.
+Constructors: TypeAlias = "frozenset[Lines] | None"
 
 # Most birthplaces that are reported because many bytes born there are alive. Chosen.
 _MOST_ALIVE = 16
@@ -58,13 +60,13 @@ class _Alive:
 
     total: _Sum = field(default_factory=_Sum)
     by_round: dict[int, _Sum] = field(default_factory=dict)
-    stacks: dict[int, float] = field(default_factory=dict)
+    stacks: dict[_StackRead, float] = field(default_factory=dict)
 
-    def add(self, row: Row, width: int) -> None:
+    def add(self, row: Row, stack: _StackRead, width: int) -> None:
         self.total.add(row)
         born = row[1] if row[1] < 0 else row[1] // width * width
         self.by_round.setdefault(born, _Sum()).add(row)
-        self.stacks[row[0]] = self.stacks.get(row[0], 0.0) + row[5]
+        self.stacks[stack] = self.stacks.get(stack, 0.0) + row[5]
 
     def old(self, rounds: int) -> float:
         """Return the bytes born in rounds that ended some rounds ago, except the first round."""
@@ -79,13 +81,14 @@ class Stacks:
     """The stacks of a record by number; each is searched for the program's line once."""
 
     frames: Mapping[int, Frames]
-    _read: dict[int, _StackRead] = field(default_factory=dict)
+    _read: dict[tuple[int, Constructors], _StackRead] = field(default_factory=dict)
 
-    def reader(self, stack: int) -> _StackRead:
+    def reader(self, stack: int, constructors: Constructors = None) -> _StackRead:
         """Return what a stack says; an unknown number is a stack without frames."""
-        read = self._read.get(stack)
+        key = stack, constructors
+        read = self._read.get(key)
         if read is None:
-            read = self._read[stack] = _StackRead(self.frames.get(stack, ()))
+            read = self._read[key] = _StackRead(self.frames.get(stack, ()), constructors)
         return read
 
 
@@ -96,7 +99,6 @@ class _Sums:
     ``width`` is the number of rounds in one cohort.
     """
 
-    stacks: Stacks
     width: int
     alive: dict[_Key, _Alive] = field(default_factory=dict)
 
@@ -113,7 +115,7 @@ def told(
     ``how`` is the share of CPU time that was recorded, and the sampling intervals of Python and of
     native memory.
     """
-    sums = _sums(rows, stacks, rounds)
+    sums = _sums(((row, None) for row in rows), stacks, rounds)
     whole = _Sum()
     for alive in sums.alive.values():
         whole.join(alive.total)
@@ -134,7 +136,7 @@ def told(
 
 
 def birthplaces(
-    rows: Iterable[Row], stacks: Stacks, phases: Sequence[str], rounds: int
+    rows: Iterable[tuple[Row, Constructors]], stacks: Stacks, phases: Sequence[str], rounds: int
 ) -> tuple[Birthplace, ...]:
     """Return all places of these rows with their cohorts; places with the most bytes first."""
     sums = _sums(rows, stacks, rounds)
@@ -142,13 +144,13 @@ def birthplaces(
     return tuple(_birthplace(key, sums, phases) for key in alive)
 
 
-def _sums(rows: Iterable[Row], stacks: Stacks, rounds: int) -> _Sums:
-    sums = _Sums(stacks, _width(rounds))
-    for row in rows:
-        reader = stacks.reader(row[0])
-        if not reader.is_ours:
-            key = (reader.place, reader.function, row[2], row[3])
-            sums.alive.setdefault(key, _Alive()).add(row, sums.width)
+def _sums(rows: Iterable[tuple[Row, Constructors]], stacks: Stacks, rounds: int) -> _Sums:
+    sums = _Sums(_width(rounds))
+    for row, constructors in rows:
+        stack = stacks.reader(row[0], constructors)
+        if not stack.is_ours:
+            key = (stack.place, stack.function, row[2], row[3])
+            sums.alive.setdefault(key, _Alive()).add(row, stack, sums.width)
     return sums
 
 
@@ -174,7 +176,7 @@ def _chosen(found: Mapping[_Key, _Alive], rounds: int) -> list[tuple[_Key, bool]
 def _birthplace(key: _Key, sums: _Sums, phases: Sequence[str]) -> Birthplace:
     where, function, phase, native = key
     alive = sums.alive[key]
-    heaviest = max(alive.stacks, key=lambda number: alive.stacks[number])
+    heaviest = max(alive.stacks, key=lambda stack: alive.stacks[stack])
     total = alive.total
     return Birthplace(
         phases[phase] if phase < len(phases) else "",
@@ -186,7 +188,7 @@ def _birthplace(key: _Key, sums: _Sums, phases: Sequence[str]) -> Birthplace:
         where,
         function,
         tuple(_cohort(born, sums.width, of) for born, of in sorted(alive.by_round.items())),
-        sums.stacks.reader(heaviest).texts(),
+        heaviest.texts(),
     )
 
 
@@ -200,17 +202,20 @@ class _StackRead:
 
     __slots__ = ("_asked", "_frames", "function", "is_ours", "place")
 
-    def __init__(self, frames: Frames) -> None:
+    def __init__(self, frames: Frames, constructors: Constructors) -> None:
         self._frames = [
             Frame(file, line, _function(frames, index))
             for index, (file, line, name) in enumerate(frames)
             if not (file == name == _TRAMPOLINE)
         ]
-        self._asked = origin(self._frames) if self._frames else 0
+        self._asked = origin(self._frames, constructors) if self._frames else 0
         at = self._frames[self._asked] if self._frames else None
         self.place = None if at is None else place(at)
         self.function = None if at is None else at.function
         self.is_ours = _is_ours(self._frames)
+
+    def runs(self, functions: Iterable[Lines]) -> bool:
+        return any(lines.has(frame) for lines in functions for frame in self._frames)
 
     def texts(self) -> tuple[str, ...]:
         return described(self._frames, self._asked)

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from leakguard.capture.births.birthplaces import Row, Stacks, birthplaces
+from leakguard.capture.stack import Lines
 from leakguard.model.births import Birthplace
 
 # Most birthplaces that are reported for one holder. Chosen: several lines may each make a part of
@@ -22,6 +23,23 @@ class Survivor(NamedTuple):
     row: Row
 
 
+class Belonging(NamedTuple):
+    """A survivor of a holder: its row, and what of the holder's entry it belongs to.
+
+    Attributes:
+        row: its row of the birth record.
+        constructors: the initializers of the objects that the block is in or behind, from the entry
+            on.
+        of_entry: the initializers of the entry.
+        is_entry: whether the block is the entry itself.
+    """
+
+    row: Row
+    constructors: frozenset[Lines]
+    of_entry: frozenset[Lines]
+    is_entry: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Survivors:
     """The live samples of a loop's rounds, with the stacks and phases that give their places."""
@@ -31,17 +49,23 @@ class Survivors:
     phases: Sequence[str]
     rounds: int
 
-    def places(self, rows: Iterable[Row], entries: Iterable[Row]) -> tuple[Birthplace, ...]:
-        """Return where the blocks of these rows were made, with cohorts; most bytes first.
-
-        ``entries`` are those of the rows whose blocks are entries of the holder themselves.
-        """
-        found = birthplaces(rows, self.stacks, self.phases, self.rounds)
-        made = birthplaces(entries, self.stacks, self.phases, self.rounds)
+    def places(self, blocks: Sequence[Belonging]) -> tuple[Birthplace, ...]:
+        """Return where the blocks of a holder were made, with cohorts; most bytes first."""
+        found = self._born(blocks)
+        made = self._born(filter(self._made_with_entry, blocks))
         samples = {_birth_key(place): place.samples for place in made}
         told = [replace(place, entries=samples.get(_birth_key(place), 0)) for place in found]
         rarer = (place for place in told[_MOST_PLACES:] if place.entries)
         return (*told[:_MOST_PLACES], *islice(rarer, 1))
+
+    def _made_with_entry(self, block: Belonging) -> bool:
+        """Return whether a block is an entry, or was made while its entry was initialized."""
+        stack = self.stacks.reader(block.row[0], block.constructors)
+        return block.is_entry or stack.runs(block.of_entry)
+
+    def _born(self, blocks: Iterable[Belonging]) -> tuple[Birthplace, ...]:
+        rows = ((block.row, block.constructors) for block in blocks)
+        return birthplaces(rows, self.stacks, self.phases, self.rounds)
 
 
 def _birth_key(place: Birthplace) -> tuple[str | None, str | None, str, bool]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from leakguard.capture.births import Survivor, Survivors
+from leakguard.capture.births import Belonging, Survivor, Survivors
 from leakguard.capture.heap.graph import Graph
+from leakguard.capture.heap.initializers import Initializers
 from leakguard.capture.heap.path_tree import KEY, NO_NODE
 from leakguard.model.births import Birthplace
 
@@ -30,6 +31,14 @@ _ENOUGH_SURE = 0.1
 _MOST_ROUNDS_AN_ENTRY = 2
 # A container counts as gaining only if at least this many of its entries have survivors. Chosen.
 _FEWEST_ENTRIES = 3
+
+
+class _OfEntry(NamedTuple):
+    """A survivor, its node, and the entry of the container that it is or lies behind."""
+
+    node: int
+    block: Survivor
+    entry: int
 
 
 class HeldSurvivors:
@@ -59,8 +68,8 @@ class HeldSurvivors:
         self._containers = containers
         self._grown = grown
         self._kinds = kinds
-        self._by_path: defaultdict[int, list[tuple[int, Survivor]]] = defaultdict(list)
-        self._entries: defaultdict[int, set[int]] = defaultdict(set)
+        self._initializers = Initializers()
+        self._by_path: defaultdict[int, list[_OfEntry]] = defaultdict(list)
         self._share(self._found(memory_at))
 
     def paths(self) -> list[int]:
@@ -72,10 +81,20 @@ class HeldSurvivors:
         all_ = self._by_path.get(path, [])
         # The keys of a dict are made elsewhere than what the dict keeps for them.
         kept = self._mostly(all_, lambda node: not self._is_key(node))
-        sure = [entry for entry in kept if not self._is_recycled(entry[0])]
-        entries = (block.row for node, block in sure if node in self._entries[path])
         kept = self._mostly(kept, lambda node: not self._is_recycled(node))
-        return self._survivors.places([block.row for _, block in kept], entries)
+        return self._survivors.places([self._belonging(survivor) for survivor in kept])
+
+    def _belonging(self, kept: _OfEntry) -> Belonging:
+        node, block, entry = kept
+        way = self._graph.chain_to(node)
+        inside = way[way.index(entry) :] if entry in way else [node]
+        classes = [type(self._graph.object_at(n)) for n in inside]
+        return Belonging(
+            block.row,
+            self._initializers.of(classes),
+            self._initializers.of(classes[:1]),
+            is_entry=node == entry and not self._is_recycled(node),
+        )
 
     def _found(self, memory_at: MemoryAt) -> list[tuple[int, Survivor]]:
         """Return (node, survivor) for each survivor whose object or memory is in the graph."""
@@ -96,13 +115,12 @@ class HeldSurvivors:
         """
         ways = self._graph.ways([node for node, _ in found], self._containers)
         gaining = self._gaining(found, ways)
-        for survivor, way in zip(found, ways, strict=True):
+        for (node, block), way in zip(found, ways, strict=True):
             grown = [step for step in way if step[0] in self._grown]
             chosen = grown or [step for step in way if step[0] in gaining]
             if chosen:
                 path, entry = chosen[0]
-                self._by_path[path].append(survivor)
-                self._entries[path].add(entry)
+                self._by_path[path].append(_OfEntry(node, block, entry))
 
     def _gaining(
         self, found: Sequence[tuple[int, Survivor]], ways: Sequence[list[tuple[int, int]]]
@@ -119,12 +137,10 @@ class HeldSurvivors:
             and sum(map(len, by_entry.values())) <= _MOST_ROUNDS_AN_ENTRY * len(by_entry)
         }
 
-    def _mostly(
-        self, entries: list[tuple[int, Survivor]], wanted: Callable[[int], bool]
-    ) -> list[tuple[int, Survivor]]:
+    def _mostly(self, kept: list[_OfEntry], wanted: Callable[[int], bool]) -> list[_OfEntry]:
         """Return the survivors that are wanted, or all of them if these have too few bytes."""
-        chosen = [entry for entry in entries if wanted(entry[0])]
-        return chosen if self._bytes(chosen) >= _ENOUGH_SURE * self._bytes(entries) else entries
+        chosen = [survivor for survivor in kept if wanted(survivor.node)]
+        return chosen if self._bytes(chosen) >= _ENOUGH_SURE * self._bytes(kept) else kept
 
     def _is_key(self, node: int) -> bool:
         return self._kinds[self._graph.path_of(node)] == KEY
@@ -133,5 +149,5 @@ class HeldSurvivors:
         return id(type(self._graph.object_at(node))) in _RECYCLED
 
     @staticmethod
-    def _bytes(entries: Sequence[tuple[int, Survivor]]) -> float:
-        return sum(block.row[5] for _, block in entries)
+    def _bytes(kept: Sequence[_OfEntry]) -> float:
+        return sum(survivor.block.row[5] for survivor in kept)

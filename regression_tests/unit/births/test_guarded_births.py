@@ -92,6 +92,51 @@ def test_leak_has_line_phase_and_start_without_a_traced_generation(tmp_path):
     assert not any(snapshot.was_traced for snapshot in run.snapshots)
 
 
+@needs_births
+def test_line_is_that_of_the_constructor_call_only_for_what_is_kept(tmp_path):
+    run = played(
+        tmp_path,
+        """
+        import functools, sys
+        from leakguard import LeakGuard
+        histories, episodes = [], []
+
+        def logged(method):
+            @functools.wraps(method)
+            def logging(*arguments):
+                return method(*arguments)
+            return logging
+
+        class Book:
+            def __init__(self):
+                self.orders = [bytes(400) for _ in range(100)]
+
+        class Episode:
+            @logged
+            def __init__(self):
+                self.book = Book()
+
+        class Connection:
+            def __init__(self):
+                histories.append([bytes(400) for _ in range(100)])  # the connection is not kept
+
+        def rounds():
+            Connection()
+            episodes.append(Episode())  # is kept, with its book
+
+        with LeakGuard(out=sys.argv[1]) as guard:
+            for generation in guard.generations(12):
+                rounds()
+        """,
+    )
+
+    lines = (tmp_path / "program.py").read_text("utf-8").splitlines()
+    found = {f.held_by: f.created_at.partition(" ")[0] for f in diagnose(run).findings}
+    for holder, code in [("histories", "is not kept"), ("episodes", "is kept, with")]:
+        (number,) = [n for n, line in enumerate(lines, 1) if code in line]
+        assert found[f"__main__.{holder}[*]"].endswith(f":{number}")
+
+
 @pytest.mark.parametrize("wanted", ["0", "off", "no"])
 def test_births_switched_off_touch_nothing(tmp_path, wanted):
     run = played(tmp_path, LEAKGUARD_BIRTHS=wanted)

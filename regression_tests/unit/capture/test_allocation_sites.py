@@ -23,7 +23,7 @@ from leakguard.capture.allocation_sites import (
 )
 from leakguard.capture.allocation_sites.byte_sites import in_use
 from leakguard.capture.probe import Unavailable
-from leakguard.capture.stack import Frame, described, origin, place
+from leakguard.capture.stack import Frame, Lines, described, origin, place
 
 
 class Environment:
@@ -376,5 +376,14 @@ def test_shallow_trace_asks_about_what_the_program_s_own_lines_made():
 def test_object_that_an_init_makes_is_led_back_to_that_line_and_its_bytes_to_the_caller():
     files = [("__init__", 7), ("serve", 20)]
     stack = [Frame("/home/app/main.py", line, name) for name, line in files]
-    assert stack[origin(stack, of_object=True)].function == "__init__"
+    assert stack[origin(stack, constructors=())].function == "__init__"
+    assert stack[origin(stack, [Lines("/home/app/main.py", 5, 9)])].function == "serve"
     assert stack[origin(stack)].function == "serve"
+
+
+def test_constructor_of_what_is_kept_is_led_back_to_its_caller_through_a_helper_s():
+    lines = [("__init__", 40), ("__init__", 7), ("__init__", 20), ("train", 30)]
+    stack = [Frame("/home/app/main.py", line, name) for name, line in lines]
+    kept = [Lines("/home/app/main.py", 5, 9)]
+    assert stack[origin(stack, kept)] == stack[2]
+    assert stack[origin(stack, [*kept, Lines("/home/app/main.py", 19, 25)])] == stack[3]
