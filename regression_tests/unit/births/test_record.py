@@ -173,6 +173,34 @@ def test_large_blocks_that_come_and_go_leave_the_samples_of_small_ones():
     assert said == ["True", "True"]
 
 
+def test_small_blocks_that_come_and_go_leave_the_samples_of_another_size():
+    said = run("""
+        from leakguard.capture.births.birth_record import _births
+        record.stop()
+        record = BirthRecord(seed=3, native=False)
+        record.start()
+        class Entry:
+            __slots__ = tuple("abcdefgh")
+        def keep():
+            kept.append([Entry() for _ in range(5)])
+        began = time.process_time()
+        for round_ in range(200):
+            record.mark(round_, "")
+            record.check()
+            for _ in range(20_000):
+                bytes(400)
+            keep()
+        seconds = time.process_time() - began
+        told = record.cohorts(200)
+        (place,) = [place for place in told.places if place.function == "keep"]
+        (python, c) = _births.figures()[2]
+        print(place.samples >= 100, abs(place.bytes - 1_000 * 96) < 4 * place.error + 40_000)
+        print(python[1] < 2 * (15_000 + 1_500 * seconds))
+    """)
+
+    assert said == ["True"] * 3
+
+
 def test_a_quiet_loop_has_nearly_each_of_its_blocks_sampled():
     said = run("""
         record.stop()

@@ -18,6 +18,7 @@
 #define RECORD_INTERFACE 0x36f9b48f
 
 #include <Python.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,13 +36,37 @@
 
 /* Who hands the memory out. Python's small blocks are OBJ and MEM, its larger ones RAW. */
 enum domain { OBJ, MEM, RAW, NATIVE, DOMAINS };
-/* Each family is sampled at an interval of its own: a loop that makes and drops large blocks uses up the
-   samples of large blocks, and small ones that stay are still seen. */
+/* Whose blocks share a budget of samples: a loop that makes and drops large blocks uses up the samples of
+   large blocks, and small ones that stay are still seen. */
 enum family { PYTHON_SMALL, PYTHON_MEDIUM, PYTHON_LARGE, C_SMALL, C_MEDIUM, C_LARGE, FAMILIES };
 /* Bytes of the largest block of pymalloc, and of the largest medium one. Chosen, the second: networks of
    64 units have tensors of up to that many, batches have larger ones. */
 #define SMALL 512
 #define MEDIUM 32768
+
+/* Blocks of about one size, of Python or of C, are a stratum, sampled at an interval of its own: what stays
+   is seldom of the size of what comes and goes. Small blocks by 16 bytes, as in pymalloc, larger ones by
+   powers of two, of which the last has all that are larger. */
+#define SMALL_STRATA (SMALL / 16 + 1)
+#define LARGER_STRATA 16
+#define STRATA_OF_ONE (SMALL_STRATA + LARGER_STRATA)
+#define STRATA (2 * STRATA_OF_ONE)
+
+static inline int
+size_class(size_t size)
+{
+    if (LIKELY(size <= SMALL)) {
+        return (int)((size + 15) >> 4);
+    }
+    int above = 63 - __builtin_clzll((size - 1) / SMALL);
+    return SMALL_STRATA + (above < LARGER_STRATA ? above : LARGER_STRATA - 1);
+}
+
+static inline int
+stratum_of(enum domain domain, size_t size)
+{
+    return (domain == NATIVE ? STRATA_OF_ONE : 0) + size_class(size);
+}
 
 /* `smallest` is the first family of those that hand it out: PYTHON_SMALL or C_SMALL. */
 static inline enum family
@@ -109,46 +134,58 @@ extern _Atomic uint8_t small_one_in;
 
 /* ---- sampler.c: which allocations are recorded, and what each stands for --------------------- */
 
-typedef struct {
-    int64_t left;    /* bytes to the next sample */
-    double interval; /* the mean of the distribution that they were drawn from; 0: never drawn */
-} Distance;
-
-extern __thread Distance distances[FAMILIES] __attribute__((tls_model("initial-exec")));
+/* The time to the next sample: each block takes as much of it as its stratum has for one (`costs`). So one
+   clock a thread does for strata of all intervals; where one is changed, the clock goes on. */
+extern __thread int64_t time_left __attribute__((tls_model("initial-exec")));
+extern __thread int has_clock __attribute__((tls_model("initial-exec")));
+extern _Atomic int64_t costs[STRATA];
 
 static inline int
-is_due(enum family family, size_t size)
+is_due(enum domain domain, size_t size)
 {
-    return UNLIKELY((distances[family].left -= (int64_t)size) < 0);
+    int64_t cost = atomic_load_explicit(&costs[stratum_of(domain, size)], memory_order_relaxed);
+    return UNLIKELY((time_left -= cost) < 0);
 }
 
 typedef struct {
-    _Atomic double interval; /* the mean distance of two samples, in bytes; read without the lock */
-    uint64_t taken;          /* samples since the start */
+    double interval;     /* the mean distance of two samples, in bytes */
+    double bytes;        /* allocated since the start, estimated */
+    uint64_t taken;      /* samples since the start */
     uint64_t next_check;
-    double checked;   /* CPU time of the process at the check before */
-    double bytes;     /* allocated since the start, estimated */
+    double checked;      /* CPU time of the process at the check before */
+    uint64_t of_family;  /* samples that its family had taken then */
+    uint64_t before;     /* samples that it had taken when the rate was last looked at */
+} Stratum;
+
+typedef struct {
+    uint64_t taken; /* samples since the start */
+    double bytes;   /* allocated since the start, estimated */
     double blocks;
-    double seconds;   /* CPU time of the process when the rate was last looked at */
-    uint64_t before;  /* samples until then */
+    double seconds; /* CPU time of the process when the rate was last looked at */
+    uint64_t before; /* samples until then */
 } Family;
 
 extern Family families[FAMILIES];
 /* Small blocks that were handed out through the wrappers, estimated: what they cost is known by it. */
 extern double small_blocks;
-
+/* The mean distance of two samples of small blocks, in bytes, at the present intervals; `smallest` is the
+   family of these blocks. */
+double mean_interval(enum family smallest);
 /* Samples of all families since the start. */
 uint64_t samples_taken(void);
 void sampler_start(double python_interval, double c_interval, uint64_t seed, int adapts);
-/* Draw the next distance; return the weight of a block of this size that was sampled, in bytes, or 0
-   where it was not: the first of a thread, whose distance had not been drawn yet. */
-double next_distance(enum family family, size_t size);
+/* Start the clock anew; return the weight of a block of this size that was sampled, in bytes, or 0 where
+   it was not: the first of a thread, whose clock had not been started yet. */
+double next_time(enum domain domain, size_t size);
 /* Return a number in (0, 1]. */
 double uniform(void);
-double probability(size_t size, double interval);
-/* Count a sample, and take larger distances where there are too many. */
+/* Return the share of a stratum's blocks that is sampled. */
+double probability(int stratum);
+/* Double the interval of a stratum. */
+void sample_less(int stratum);
+/* Count a sample, and take larger intervals where there are too many. */
 void sampler_count(const Sample *sample);
-/* Take smaller distances where few samples are taken; called at the end of a generation. */
+/* Take smaller intervals where few samples are taken; called at the end of a generation. */
 void sampler_adapt(void);
 double cpu_seconds(void);
 

@@ -44,10 +44,10 @@ from_pools(enum domain domain, void *context, void *block, size_t size, int zero
 static void *
 from_raw(enum domain domain, void *context, void *block, size_t size, int zeroed)
 {
-    int64_t left = distances[PYTHON_MEDIUM].left;
-    distances[PYTHON_MEDIUM].left = INT64_MAX;
+    int64_t left = time_left;
+    time_left = INT64_MAX;
     void *large = from_pools(domain, context, block, SMALL + 1, zeroed);
-    distances[PYTHON_MEDIUM].left = left;
+    time_left = left;
     void *cut = large == NULL ? NULL : original[RAW].realloc(original[RAW].ctx, large, size);
     return cut == NULL ? large : cut;
 }
@@ -66,15 +66,15 @@ small(enum domain domain, void *context, void *block, size_t size, int zeroed)
 }
 
 static inline int
-small_is_due(size_t size)
+small_is_due(enum domain domain, size_t size)
 {
-    return LIKELY(size <= SMALL) && is_due(PYTHON_SMALL, size);
+    return LIKELY(size <= SMALL) && is_due(domain, size);
 }
 
 #define SMALL_WRAPPERS(domain, name)                                                                 \
     static void *name##_malloc(void *context, size_t size)                                           \
     {                                                                                                \
-        if (small_is_due(size)) {                                                                    \
+        if (small_is_due(domain, size)) {                                                                    \
             return small(domain, context, NULL, size, 0);                                            \
         }                                                                                            \
         return original[domain].malloc(context, size);                                               \
@@ -82,14 +82,14 @@ small_is_due(size_t size)
     static void *name##_calloc(void *context, size_t count, size_t item)                             \
     {                                                                                                \
         size_t size = product(count, item);                                                          \
-        if (small_is_due(size)) {                                                                    \
+        if (small_is_due(domain, size)) {                                                                    \
             return small(domain, context, NULL, size, 1);                                            \
         }                                                                                            \
         return original[domain].calloc(context, count, item);                                        \
     }                                                                                                \
     static void *name##_realloc(void *context, void *block, size_t size)                             \
     {                                                                                                \
-        if (small_is_due(size)) {                                                                    \
+        if (small_is_due(domain, size)) {                                                                    \
             return small(domain, context, block, size, 0);                                           \
         }                                                                                            \
         return original[domain].realloc(context, block, size);                                       \
@@ -111,7 +111,7 @@ recorded(void *block, size_t size)
 static void *
 raw_malloc(void *context, size_t size)
 {
-    if (is_due(sized(PYTHON_SMALL, size), size)) {
+    if (is_due(RAW, size)) {
         return recorded(original[RAW].malloc(context, size), size);
     }
     return original[RAW].malloc(context, size);
@@ -121,7 +121,7 @@ static void *
 raw_calloc(void *context, size_t count, size_t item)
 {
     size_t size = product(count, item);
-    if (is_due(sized(PYTHON_SMALL, size), size)) {
+    if (is_due(RAW, size)) {
         return recorded(original[RAW].calloc(context, count, item), size);
     }
     return original[RAW].calloc(context, count, item);
@@ -144,7 +144,7 @@ resized(void *context, void *block, size_t size, int due)
 static void *
 raw_realloc(void *context, void *block, size_t size)
 {
-    int due = size > SMALL && is_due(sized(PYTHON_SMALL, size), size);
+    int due = size > SMALL && is_due(RAW, size);
     if (UNLIKELY(due || may_be_sampled(block))) {
         return resized(context, block, size, due);
     }
@@ -222,14 +222,15 @@ wrap_domains(void)
 static int
 passes(enum domain domain, void *(*allocate)(size_t), void (*release)(void *))
 {
-    Distance before = distances[PYTHON_SMALL];
-    int was_quiet = is_quiet;
+    int64_t before = time_left;
+    int was_quiet = is_quiet, had_clock = has_clock;
     heard = 0;
     is_quiet = 1;
-    distances[PYTHON_SMALL].left = 0;
+    time_left = 0;
     release(allocate(16));
     is_quiet = was_quiet;
-    distances[PYTHON_SMALL] = before;
+    time_left = before;
+    has_clock = had_clock;
     return heard >> domain & 1;
 }
 

@@ -235,7 +235,7 @@ births_show_pools(PyObject *module, PyObject *shown)
 PyDoc_STRVAR(figures_doc,
 "figures()\n--\n\n"
 "Return (live samples, stacks, ((interval, samples, bytes, blocks) of Python's memory, of C's)) since\n"
-"the start. The interval is that of small blocks; the other figures are of blocks of all sizes.");
+"the start. The interval is the mean one of small blocks; the other figures are of blocks of all sizes.");
 
 /* Add up the families of small, medium and large blocks. */
 static Family
@@ -259,9 +259,9 @@ births_figures(PyObject *module, PyObject *unused)
     if (locked) {
         leave();
     }
-    return Py_BuildValue("II((dKdd)(dKdd))", live, stacks, python.interval, (unsigned long long)python.taken,
-                         python.bytes, python.blocks, c.interval, (unsigned long long)c.taken, c.bytes,
-                         c.blocks);
+    return Py_BuildValue("II((dKdd)(dKdd))", live, stacks, mean_interval(PYTHON_SMALL), (unsigned long long)python.taken,
+                         python.bytes, python.blocks, mean_interval(C_SMALL), (unsigned long long)c.taken,
+                         c.bytes, c.blocks);
 }
 
 PyDoc_STRVAR(small_blocks_doc,

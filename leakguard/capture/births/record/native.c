@@ -39,7 +39,7 @@ recorded(void *block, size_t size)
 static void *
 hooked_malloc(size_t size)
 {
-    if (is_due(sized(C_SMALL, size), size)) {
+    if (is_due(NATIVE, size)) {
         return recorded(malloc(size), size);
     }
     return malloc(size);
@@ -49,7 +49,7 @@ static void *
 hooked_calloc(size_t count, size_t item)
 {
     size_t size = item && count > SIZE_MAX / item ? 0 : count * item;
-    if (is_due(sized(C_SMALL, size), size)) {
+    if (is_due(NATIVE, size)) {
         return recorded(calloc(count, item), size);
     }
     return calloc(count, item);
@@ -71,7 +71,7 @@ resized(void *block, size_t size, int due)
 static void *
 hooked_realloc(void *block, size_t size)
 {
-    int due = is_due(sized(C_SMALL, size), size);
+    int due = is_due(NATIVE, size);
     if (UNLIKELY(due || may_be_sampled(block))) {
         return resized(block, size, due);
     }
@@ -108,7 +108,7 @@ hooked_free(void *block)
 static int
 hooked_posix_memalign(void **block, size_t alignment, size_t size)
 {
-    if (LIKELY(!is_due(sized(C_SMALL, size), size))) {
+    if (LIKELY(!is_due(NATIVE, size))) {
         return posix_memalign(block, alignment, size);
     }
     int failed = posix_memalign(block, alignment, size);
@@ -119,7 +119,7 @@ hooked_posix_memalign(void **block, size_t alignment, size_t size)
 static void *
 hooked_aligned_alloc(size_t alignment, size_t size)
 {
-    if (LIKELY(!is_due(sized(C_SMALL, size), size))) {
+    if (LIKELY(!is_due(NATIVE, size))) {
         return aligned_alloc(alignment, size);
     }
     return recorded(aligned_alloc(alignment, size), size);
@@ -128,7 +128,7 @@ hooked_aligned_alloc(size_t alignment, size_t size)
 static void *
 hooked_memalign(size_t alignment, size_t size)
 {
-    if (LIKELY(!is_due(sized(C_SMALL, size), size))) {
+    if (LIKELY(!is_due(NATIVE, size))) {
         return memalign(alignment, size);
     }
     return recorded(memalign(alignment, size), size);
@@ -152,7 +152,7 @@ hooked_mmap(void *wanted, size_t size, int protection, int flags, int file, off_
     if (may_be_sampled(made)) { /* mapped over, or unmapped by who is not seen */
         died(made);
     }
-    if (takes_memory(protection, flags, file) && is_due(sized(C_SMALL, size), size)) {
+    if (takes_memory(protection, flags, file) && is_due(NATIVE, size)) {
         born(NATIVE, made, size);
     }
     return made;

@@ -45,7 +45,7 @@ renew_lock(void)
 int
 begin_birth(enum domain domain, size_t size, Birth *birth)
 {
-    birth->weight = next_distance(family_of(domain, size), size);
+    birth->weight = next_time(domain, size);
     birth->size = size;
     birth->domain = domain;
     if (birth->weight == 0 || !*recording || inside || is_quiet || (domain == NATIVE && !native_is_recorded)) {

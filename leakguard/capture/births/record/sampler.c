@@ -1,10 +1,10 @@
 /* Which allocations are recorded, and what each of them stands for.
 
-   A Poisson process in bytes: the distance to the next sample is drawn from the exponential
-   distribution, anew after each sample, for each thread. A block of S bytes is recorded with the
-   probability p = 1 - exp(-S / interval) whatever came before it, so that S / p, summed over what was
-   recorded, has the true sum as its mean (Horvitz and Thompson, 1952). Each sample keeps its own
-   weight, so that intervals may change at any time. */
+   A Poisson process: the time to the next sample is drawn from the exponential distribution, anew after
+   each sample, for each thread, and each block takes a part of it. All blocks of a stratum take the same
+   part c, and so are recorded with the probability p = 1 - exp(-c), whatever came before them: a block of S
+   bytes that was recorded stands for S / p, which has the true sum as its mean (Horvitz and Thompson,
+   1952). Each sample keeps its own weight, so that c may change at any time. */
 
 #include "births.h"
 
@@ -16,18 +16,27 @@
 static const struct {
     double any_run, a_second;
 } budgets[] = {{15000, 1500}, {2500, 250}, {2500, 250}};
+/* A stratum that takes no more than this share of its family's budget goes on whatever the others take, and
+   one that takes less than a quarter of that is sampled more. Chosen: as many strata are busy at a time. */
+#define SHARE_OF_ONE (1.0 / 8)
 /* CPU seconds of which a rate is told: fewer have too few samples. */
 #define SHORTEST_LOOK_BACK 0.02
-/* Samples between two looks at the clock, and how often at most the interval is doubled at one: blocks
-   larger than the interval are all sampled, so that the rate does not fall at once. */
-#define STEP 1024
+/* Samples of a stratum between two looks at the clock, and how often at most its interval is doubled at one:
+   blocks larger than the interval are all sampled, so that the rate does not fall at once. */
+#define STEP 256
 #define MOST_DOUBLINGS 3
 #define SMALLEST_INTERVAL 64.0
 #define LARGEST_INTERVAL 1e12
+/* Of the clock: the mean of the time that is drawn, and the most that one block may take of it. */
+#define MEAN_TIME 0x1p50
+#define MOST_TIME 0x1p56
 
-__thread Distance distances[FAMILIES] __attribute__((tls_model("initial-exec")));
+__thread int64_t time_left __attribute__((tls_model("initial-exec")));
+__thread int has_clock __attribute__((tls_model("initial-exec")));
 static __thread uint64_t random_state __attribute__((tls_model("initial-exec")));
 
+_Atomic int64_t costs[STRATA];
+static Stratum strata[STRATA];
 Family families[FAMILIES];
 double small_blocks;
 static uint64_t seeds = 1;
@@ -61,34 +70,63 @@ uniform(void)
     return (double)((mixed(random_state) >> 11) + 1) * 0x1p-53;
 }
 
-double
-probability(size_t size, double interval)
+/* The bytes of the largest block of a stratum. */
+static double
+largest(int stratum)
 {
-    return -expm1(-(double)size / interval);
+    int class = stratum % STRATA_OF_ONE;
+    if (class < SMALL_STRATA) {
+        return class ? 16.0 * class : 16.0;
+    }
+    return ldexp(SMALL, class - SMALL_STRATA + 1);
+}
+
+static enum family
+family_at(int stratum)
+{
+    size_t size = (size_t)largest(stratum % STRATA_OF_ONE);
+    return sized(stratum < STRATA_OF_ONE ? PYTHON_SMALL : C_SMALL, size);
+}
+
+static void
+set_interval(int stratum, double interval)
+{
+    double cost = fmin(largest(stratum) / interval * MEAN_TIME, MOST_TIME);
+    strata[stratum].interval = interval;
+    atomic_store_explicit(&costs[stratum], (int64_t)cost + 1, memory_order_relaxed);
+}
+
+double
+probability(int stratum)
+{
+    int64_t cost = atomic_load_explicit(&costs[stratum], memory_order_relaxed);
+    return -expm1(-(double)cost / MEAN_TIME);
+}
+
+void
+sample_less(int stratum)
+{
+    set_interval(stratum, strata[stratum].interval * 2);
 }
 
 static int64_t
-draw(double interval)
+draw(void)
 {
-    double distance = -log(uniform()) * interval;
-    return distance < 1e18 ? (int64_t)distance : (int64_t)1e18;
+    return (int64_t)(-log(uniform()) * MEAN_TIME);
 }
 
 double
-next_distance(enum family family, size_t size)
+next_time(enum domain domain, size_t size)
 {
-    Distance *own = &distances[family];
-    double drawn = own->interval, interval = families[family].interval;
-    own->interval = interval;
-    own->left = draw(interval);
-    if (drawn > 0) {
-        return (double)size / probability(size, drawn);
+    time_left = draw();
+    if (!has_clock) {
+        has_clock = 1;
+        if (!is_due(domain, size)) {
+            return 0;
+        }
+        time_left = draw();
     }
-    if (!is_due(family, size)) {
-        return 0;
-    }
-    own->left = draw(interval);
-    return (double)size / probability(size, interval);
+    return (double)size / probability(stratum_of(domain, size));
 }
 
 void
@@ -96,43 +134,61 @@ sampler_start(double python_interval, double c_interval, uint64_t seed, int adap
 {
     started = cpu_seconds();
     for (int family = 0; family < FAMILIES; family++) {
-        double interval = family < C_SMALL ? python_interval : c_interval;
-        families[family] = (Family){.interval = interval, .next_check = STEP, .checked = started, .seconds = started};
+        families[family] = (Family){.seconds = started};
+    }
+    for (int stratum = 0; stratum < STRATA; stratum++) {
+        strata[stratum] = (Stratum){.next_check = STEP, .checked = started};
+        set_interval(stratum, stratum < STRATA_OF_ONE ? python_interval : c_interval);
     }
     small_blocks = 0;
     is_adaptive = adapts;
     seeds = mixed(seed) | 1;
     random_state = 0;
-    for (int family = 0; family < FAMILIES; family++) { /* those of other threads go on as drawn */
-        distances[family] = (Distance){0, 0};
-    }
+    has_clock = 0; /* those of other threads go on */
+    time_left = 0;
+}
+
+static double
+a_second(enum family family)
+{
+    return budgets[family % C_SMALL].a_second;
 }
 
 static int
-size_class(const Family *family)
+is_overdrawn(enum family family, double now)
 {
-    return (int)(family - families) % C_SMALL;
+    double allowed = budgets[family % C_SMALL].any_run + a_second(family) * (now - started);
+    return (double)families[family].taken > allowed;
 }
 
-static int
-is_overdrawn(const Family *family, double now)
-{
-    int size = size_class(family);
-    return (double)family->taken > budgets[size].any_run + budgets[size].a_second * (now - started);
-}
-
-/* Double the interval until the rate of the last samples is what a second may have. */
+/* Double the interval until the stratum takes no more than its part of what its family may take a second. */
 static void
-hold_back(Family *family, double now)
+hold_back(int number, enum family family, double now)
 {
-    double rate = STEP / (now - family->checked + 1e-9), allowed = budgets[size_class(family)].a_second;
-    family->checked = now;
+    Stratum *stratum = &strata[number];
+    double passed = now - stratum->checked + 1e-9, own = STEP / passed;
+    double all = (double)(families[family].taken - stratum->of_family) / passed;
+    double part = a_second(family) * fmax(own / all, SHARE_OF_ONE);
+    stratum->checked = now;
+    stratum->of_family = families[family].taken;
     if (is_overdrawn(family, now)) {
-        for (int i = 0; i < MOST_DOUBLINGS && rate > allowed && family->interval < LARGEST_INTERVAL; i++) {
-            family->interval = family->interval * 2;
-            rate /= 2;
+        for (int i = 0; i < MOST_DOUBLINGS && own > part && stratum->interval < LARGEST_INTERVAL; i++) {
+            sample_less(number);
+            own /= 2;
         }
     }
+}
+
+double
+mean_interval(enum family smallest)
+{
+    int first = smallest == PYTHON_SMALL ? 0 : STRATA_OF_ONE;
+    double bytes = 0, expected = 0; /* samples, at the present intervals */
+    for (int number = first; number < first + SMALL_STRATA; number++) {
+        bytes += strata[number].bytes;
+        expected += strata[number].bytes / strata[number].interval;
+    }
+    return expected > 0 ? bytes / expected : strata[first].interval;
 }
 
 uint64_t
@@ -148,20 +204,41 @@ samples_taken(void)
 void
 sampler_count(const Sample *sample)
 {
-    Family *family = &families[family_of(sample->domain, sample->size)];
+    int number = stratum_of(sample->domain, sample->size);
+    enum family of = family_of(sample->domain, sample->size);
+    Stratum *stratum = &strata[number];
+    Family *family = &families[of];
     double blocks = sample->weight / (double)sample->size;
+    stratum->bytes += sample->weight;
+    stratum->taken++;
     family->taken++;
     family->bytes += sample->weight;
     family->blocks += blocks;
     if (sample->domain == OBJ || sample->domain == MEM) {
         small_blocks += blocks / sample->one_in;
     }
-    if (family->taken >= family->next_check) {
-        family->next_check = family->taken + STEP;
+    if (stratum->taken >= stratum->next_check) {
+        stratum->next_check = stratum->taken + STEP;
         if (is_adaptive) {
-            hold_back(family, cpu_seconds());
+            hold_back(number, of, cpu_seconds());
         }
     }
+}
+
+/* Halve the interval of a stratum that takes few samples, or whose family does. */
+static void
+catch_up(int number, double passed, double of_family)
+{
+    Stratum *stratum = &strata[number];
+    double whole = a_second(family_at(number)) / 4, rate = (double)(stratum->taken - stratum->before) / passed;
+    for (; stratum->interval >= 2 * SMALLEST_INTERVAL; rate *= 2) {
+        if (rate >= whole * SHARE_OF_ONE && of_family >= whole) {
+            break;
+        }
+        of_family += rate;
+        set_interval(number, stratum->interval / 2); /* after a burst, as of imports, at once */
+    }
+    stratum->before = stratum->taken;
 }
 
 void
@@ -174,11 +251,11 @@ sampler_adapt(void)
         if (!is_adaptive || passed < SHORTEST_LOOK_BACK) {
             continue;
         }
-        double rate = (double)(family->taken - family->before) / passed;
-        double few = budgets[size_class(family)].a_second / 4;
         int is_whole = which != PYTHON_SMALL || small_is_recorded;
-        for (; is_whole && rate < few && family->interval >= 2 * SMALLEST_INTERVAL; rate *= 2) {
-            family->interval = family->interval / 2; /* after a burst, as of imports, at once */
+        for (int number = 0; is_whole && number < STRATA; number++) {
+            if ((int)family_at(number) == which) {
+                catch_up(number, passed, (double)(family->taken - family->before) / passed);
+            }
         }
         family->seconds = now;
         family->before = family->taken;

@@ -10,7 +10,7 @@
 uint32_t filter[BUCKETS / 32];
 Sample *samples;
 static uint32_t *heads;
-static uint32_t free_list, unused, live[DOMAINS], of_family[FAMILIES];
+static uint32_t free_list, unused, live[DOMAINS], of_stratum[STRATA];
 
 size_t
 samples_size(void)
@@ -40,7 +40,7 @@ samples_clear(void)
     free_list = 0;
     unused = 1;
     memset(live, 0, sizeof(live));
-    memset(of_family, 0, sizeof(of_family));
+    memset(of_stratum, 0, sizeof(of_stratum));
 }
 
 uint32_t
@@ -60,7 +60,7 @@ unlink_sample(uint32_t bucket, uint32_t *link)
         __atomic_fetch_and(&filter[bucket >> 5], ~(1u << (bucket & 31)), __ATOMIC_RELAXED);
     }
     live[sample->domain]--;
-    of_family[family_of(sample->domain, sample->size)]--;
+    of_stratum[stratum_of(sample->domain, sample->size)]--;
     sample->domain = DOMAINS;
     sample->next = free_list;
     free_list = number;
@@ -80,17 +80,17 @@ samples_remove(const void *block, Sample *removed)
     return 0;
 }
 
-/* Keep of each sample of the family as much as the interval would have; `drop` are domains to empty. */
+/* Keep of each sample of the stratum as much as its interval would have; `drop` are domains to empty. */
 static void
-sift(int family, double interval, unsigned drop)
+sift(int stratum, unsigned drop)
 {
     for (uint32_t bucket = 0; bucket < BUCKETS; bucket++) {
         uint32_t *link = &heads[bucket];
         while (*link) {
             Sample *sample = &samples[*link];
             double before = (double)sample->size / sample->weight, after = before;
-            if ((int)family_of(sample->domain, sample->size) == family) {
-                after = probability(sample->size, interval) / sample->one_in;
+            if (stratum_of(sample->domain, sample->size) == stratum) {
+                after = probability(stratum) / sample->one_in;
             }
             if (drop >> sample->domain & 1 || (after < before && uniform() * before > after)) {
                 unlink_sample(bucket, link);
@@ -108,8 +108,8 @@ static int
 fullest(void)
 {
     int found = 0;
-    for (int family = 1; family < FAMILIES; family++) {
-        found = of_family[family] > of_family[found] ? family : found;
+    for (int stratum = 1; stratum < STRATA; stratum++) {
+        found = of_stratum[stratum] > of_stratum[found] ? stratum : found;
     }
     return found;
 }
@@ -118,10 +118,10 @@ fullest(void)
 static void
 thin(void)
 {
-    for (int round = 0; round < 64 && samples_live() > MOST_SAMPLES / 4 * 3; round++) {
-        int family = fullest();
-        families[family].interval = families[family].interval * 2;
-        sift(family, families[family].interval, 0);
+    for (int round = 0; round < 256 && samples_live() > MOST_SAMPLES / 4 * 3; round++) {
+        int stratum = fullest();
+        sample_less(stratum);
+        sift(stratum, 0);
     }
 }
 
@@ -133,7 +133,7 @@ samples_drop(unsigned domains)
         count += domains >> domain & 1 ? live[domain] : 0;
     }
     if (count) {
-        sift(FAMILIES, 0, domains);
+        sift(STRATA, domains);
     }
 }
 
@@ -160,6 +160,6 @@ samples_add(const Sample *sample)
     samples[number].next = heads[bucket];
     heads[bucket] = number;
     live[sample->domain]++;
-    of_family[family_of(sample->domain, sample->size)]++;
+    of_stratum[stratum_of(sample->domain, sample->size)]++;
     __atomic_fetch_or(&filter[bucket >> 5], 1u << (bucket & 31), __ATOMIC_RELAXED);
 }
