@@ -1,0 +1,1 @@
+"""Small programs and logs that were told wrongly once, and what is right."""
