@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -82,11 +83,17 @@ def _end(cohort: Cohort) -> int:
 
 def _since(cohorts: Sequence[Cohort]) -> int:
     """Return the first round of the residue: the round after the latest long gap in samples."""
-    starts = sorted({cohort.round for cohort in cohorts})
-    mean = (starts[-1] - starts[0] + 1) / len(starts)
+    by_round: defaultdict[int, list[Cohort]] = defaultdict(list)
+    for cohort in cohorts:
+        by_round[cohort.round].append(cohort)
+    starts = sorted(by_round)
+    lasted = starts[-1] - starts[0] + 1
+    rate = math.fsum(cohort.bytes for cohort in cohorts) / lasted
     since = starts[-1]
     for start in reversed(starts):
-        if since - start > _LONGEST_GAP * mean:
+        # Fewer blocks are sampled where a program allocates more: each stands for more rounds.
+        each = max(cohort.bytes / cohort.samples for cohort in by_round[since])
+        if since - start > _LONGEST_GAP * max(lasted / len(starts), each / rate):
             break
         since = start
     return since

@@ -30,6 +30,16 @@ def test_a_leak_of_eight_rounds_is_steady():
     assert residue([place([1000] * 8, samples=1)], 8).steady
 
 
+def test_one_sample_that_stands_for_many_rounds_is_no_later_beginning():
+    # More and more is allocated, so that of the leak less and less is sampled.
+    sizes = [1000] * 20 + [0] * 14 + [20_000] + [0] * 5
+
+    found = residue([place(sizes, samples=1)], 40)
+
+    assert found.since == 0
+    assert found.rate == 40_000 / 35
+
+
 def test_a_leak_may_begin_later_than_the_loop():
     found = residue([place([0] * 5 + [1000] * 15)], 20)
 
