@@ -80,16 +80,17 @@ samples_remove(const void *block, Sample *removed)
     return 0;
 }
 
-/* Keep of each sample of the stratum as much as its interval would have; `drop` are domains to empty. */
+/* Keep of each sample of these strata as much as its interval would have; `drop` are domains to empty. */
 static void
-sift(int stratum, unsigned drop)
+sift(const char *thinned, unsigned drop)
 {
     for (uint32_t bucket = 0; bucket < BUCKETS; bucket++) {
         uint32_t *link = &heads[bucket];
         while (*link) {
             Sample *sample = &samples[*link];
+            int stratum = stratum_of(sample->domain, sample->size);
             double before = (double)sample->size / sample->weight, after = before;
-            if (stratum_of(sample->domain, sample->size) == stratum) {
+            if (thinned[stratum]) {
                 after = probability(stratum) / sample->one_in;
             }
             if (drop >> sample->domain & 1 || (after < before && uniform() * before > after)) {
@@ -104,24 +105,30 @@ sift(int stratum, unsigned drop)
     }
 }
 
-static int
-fullest(void)
+static uint32_t
+most_of_one(void)
 {
-    int found = 0;
-    for (int stratum = 1; stratum < STRATA; stratum++) {
-        found = of_stratum[stratum] > of_stratum[found] ? stratum : found;
+    uint32_t most = 0;
+    for (int stratum = 0; stratum < STRATA; stratum++) {
+        most = of_stratum[stratum] > most ? of_stratum[stratum] : most;
     }
-    return found;
+    return most;
 }
 
-/* Make room for a quarter of all samples. */
+/* Make room for a quarter of all samples, at the cost of those strata that have most. */
 static void
 thin(void)
 {
-    for (int round = 0; round < 256 && samples_live() > MOST_SAMPLES / 4 * 3; round++) {
-        int stratum = fullest();
-        sample_less(stratum);
-        sift(stratum, 0);
+    for (int round = 0; round < 64 && samples_live() > MOST_SAMPLES / 4 * 3; round++) {
+        char thinned[STRATA] = {0};
+        uint32_t many = most_of_one() / 2;
+        for (int stratum = 0; stratum < STRATA; stratum++) {
+            if (of_stratum[stratum] > many) {
+                thinned[stratum] = 1;
+                sample_less(stratum);
+            }
+        }
+        sift(thinned, 0);
     }
 }
 
@@ -133,7 +140,8 @@ samples_drop(unsigned domains)
         count += domains >> domain & 1 ? live[domain] : 0;
     }
     if (count) {
-        sift(STRATA, domains);
+        static const char none[STRATA];
+        sift(none, domains);
     }
 }
 
