@@ -28,6 +28,8 @@ from leakguard.model.units import format_number
 _RECORDS = frozenset({"tuple", "list", "dict"})
 # Entry types that are less informative than the objects that they refer to.
 _IN_FRONT = _RECORDS | {"function", "method", "builtin_function_or_method", "functools.partial"}
+# Types of objects that keep no other object alive.
+_LEAVES = frozenset({"int", "float", "complex", "bool", "str", "bytes"})
 
 
 def holding(group: list[Growth], containers: list[Growth]) -> list[Growth]:
@@ -44,6 +46,17 @@ def holding(group: list[Growth], containers: list[Growth]) -> list[Growth]:
         and not (container.is_weak and (strong or _is_standard(container.name)))
     ]
     return [c for c in own if not c.fills and not _is_bystander(c, group)]
+
+
+def holds_nothing(container: Growth) -> bool:
+    """Return whether a container's entries are numbers or texts, which keep no other object."""
+    return container.type in _LEAVES
+
+
+def others_than(containers: list[Growth], group: list[Growth]) -> list[Growth]:
+    """Return the types of a group that are of the entries of none of these containers."""
+    entries = {container.type for container in containers}
+    return [growing for growing in group if growing.name not in entries]
 
 
 def _is_bystander(container: Growth, group: list[Growth]) -> bool:

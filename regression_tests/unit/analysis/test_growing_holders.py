@@ -220,6 +220,32 @@ def test_what_comes_beside_a_class_is_held_by_what_keeps_its_bytes():
     assert (finding.type, finding.held_by) == ("lib.Loader", "lib.Trainer.loaders[*]")
 
 
+def test_list_of_numbers_does_not_hold_what_grows_beside_it():
+    sizes = run(
+        lambda n: entries("app.codec.sizes[*]", n, 2, 36, element="int"),
+        lambda n: {"int": 3_000 + 2 * n, "ctypes.c_char_Array": 2 * n},
+        heap=2 * 260_000,
+    )
+
+    def sized(snapshot):
+        counted = snapshot.census
+        if counted is None:
+            return snapshot
+        arrays = counted.types.get("ctypes.c_char_Array")
+        if arrays is None:
+            return snapshot
+        large = replace(arrays, bytes=arrays.count * 260_000)
+        return replace(
+            snapshot,
+            census=replace(counted, types={**counted.types, "ctypes.c_char_Array": large}),
+        )
+
+    report = diagnose(replace(sizes, snapshots=tuple(map(sized, sizes.snapshots))))
+
+    assert report.verdict == "leak"
+    assert [(f.type, f.held_by) for f in report.findings] == [("ctypes.c_char_Array", None)]
+
+
 def chained(traits: tuple[Trait, ...]) -> Run:
     """Tell a run that gains one small span a generation, held by a list or by the next span."""
     way = (Hop("app", "dict"), Hop(".current", "app.Span"), Hop(".parent", "app.Span"))
