@@ -102,7 +102,8 @@ class _Settlement:
         self._rest()
         self.defects += [Defect(g, phase=g.phase) for g in self._of("peak", "copies")]
         self.defects += [Defect(g, bytes_rate=g.bytes_rate) for g in self._of("child")]
-        self.defects = [d if d.birth else with_birth(self.case, d) for d in self.defects]
+        told = {d.birth.place.place for d in self.defects if d.birth and d.birth.place}
+        self.defects = [d if d.birth else with_birth(self.case, d, told) for d in self.defects]
         self._drop_negligible()
         self.cleared += held_more(self.case, self.defects, self.cleared)
         return Account(tuple(self.defects), tuple(self.cleared), self._balance())

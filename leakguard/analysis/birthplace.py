@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -129,15 +129,17 @@ class RunBirths:
         samples = sum(cohort.samples for cohort in cohorts)
         return 0 < first < rounds and (1 - first / rounds) ** samples <= _ONE_IN_A_HUNDRED
 
-    def of_bytes(self, rate: float) -> Birth | None:
+    def of_bytes(self, rate: float, told: Container[str | None] = ()) -> Birth | None:
         """Return the births of the line that leaves about ``rate`` bytes per generation.
 
-        This is for memory whose holder no look has found: C code may hold it. None if no line does.
+        This is for memory whose holder no look has found: C code may hold it. None if no line does
+        but those that are ``told`` already.
         """
         snapshot = next((s for s in reversed(self._run.snapshots) if s.births is not None), None)
         if snapshot is None or snapshot.births is None or rate <= 0:
             return None
-        places = (p for p in snapshot.births.places if p.place is not None and p.cohorts)
+        known = (p for p in snapshot.births.places if p.place is not None and p.cohorts)
+        places = (p for p in known if p.place not in told)
         found = [birth for p in places if (birth := self._birth(snapshot, (p,))) is not None]
         fits = [
             (birth.trail.residue.rate, birth)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass, replace
 
 from leakguard.analysis.birthplace import Birth
@@ -62,13 +63,16 @@ class Defect:
         return None if holder is None else holder.path
 
 
-def with_birth(case: Case, defect: Defect) -> Defect:
-    """Return a defect with the births of what it gains, and with the phase that births show."""
+def with_birth(case: Case, defect: Defect, told: Container[str | None] = ()) -> Defect:
+    """Return a defect with the births of what it gains, and with the phase that births show.
+
+    ``told`` are the lines of other defects. What they made is no memory without a holder.
+    """
     birth = None
     if defect.held_by is not None:
         birth = case.births.of_holder(defect.held_by)
     elif defect.kind in _OF_BYTES:
-        birth = case.births.of_bytes(defect.bytes_rate or 0.0)
+        birth = case.births.of_bytes(defect.bytes_rate or 0.0, told)
     if birth is None or birth.phase is None:
         return replace(defect, birth=birth)
     return replace(defect, birth=birth, phase=birth.phase or None)

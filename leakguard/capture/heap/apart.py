@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from leakguard.capture.headroom import dies_as_one, free_memory
-from leakguard.capture.heap.collector import other_threads_run
+from leakguard.capture.heap.frames import other_threads_run
 from leakguard.capture.heap.frameworks import graphs_asleep
 from leakguard.capture.heap.process_copy import CopyFailed, CopyRefused, ProcessCopy, is_copy
 from leakguard.capture.probe import Unavailable

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import gc
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from gc import disable, enable, isenabled  # imported early: the program may later mock these
 from typing import TypeVar
 
+from leakguard.capture.heap.frames import other_threads_run
 from leakguard.capture.heap.result import HeapCensus
 from leakguard.capture.probe import Reading
 from leakguard.model.census import Census
@@ -23,11 +23,6 @@ _holding: list[bool] = []
 def program_collects() -> bool:
     """Return whether the program has automatic collection on; the guard's holds do not count."""
     return _holding[0] if _holding else isenabled()
-
-
-def other_threads_run() -> bool:
-    """Return whether more threads than this one run Python code."""
-    return len(sys._current_frames()) > 1
 
 
 def may_collect() -> bool:

@@ -43,6 +43,23 @@ def running_frames() -> Iterator[tuple[int, FrameType]]:
         tops.clear()  # it contains this generator's own frame, which would hold itself
 
 
+def other_threads_run() -> bool:
+    """Return whether other threads than this one run Python code; the guard's own do not count."""
+    tops = sys._current_frames()
+    try:
+        tops.pop(threading.get_ident(), None)
+        return not all(map(_is_of_our_thread, tops.values()))
+    finally:
+        tops.clear()
+
+
+def _is_of_our_thread(frame: FrameType) -> bool:
+    """Return whether the thread that runs a frame began in this package."""
+    while frame.f_back is not None:
+        frame = frame.f_back
+    return is_ours(frame)
+
+
 def local_variables(frame: FrameType) -> dict[str, object]:
     """Return a copy of a frame's locals by name, without leaving anything in the frame.
 

@@ -101,6 +101,8 @@ _SEEN_THROUGH = frozenset(
 _NODES_OF_CONTEXTS = frozenset(
     {"hamt", "hamt_bitmap_node", "hamt_array_node", "hamt_collision_node"}
 )
+# What a tensor keeps in C++, besides its gradient.
+_OF_TENSORS = ("_base", "_backward_hooks", "_post_accumulate_grad_hooks")
 _WORDS = {
     id(type(itertools.tee(())[0])): "buffer",
     id(itertools.cycle): "copy",
@@ -237,7 +239,8 @@ def _adapted(holder: Any, held: Any) -> str | None:
     if is_backward_node(type(held)):
         return ".grad_fn"
     # The gradient is read of leaf tensors only: for other tensors, torch would print a warning.
-    for name in ("_base",) if _descriptor_value(holder, "is_leaf") is False else ("grad", "_base"):
+    is_leaf = _descriptor_value(holder, "is_leaf") is not False
+    for name in ("grad", *_OF_TENSORS) if is_leaf else _OF_TENSORS:
         if _descriptor_value(holder, name) is held:
             return f".{name}"
     base = _descriptor_value(holder, "base")

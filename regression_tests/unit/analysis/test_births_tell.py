@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from leakguard import diagnose
+from leakguard.analysis.birthplace import RunBirths
 from leakguard.model import Birthplace, Births, Census, Cohort, Holder, Run, TypeCount
 from leakguard.testing import RunStory, State
 
@@ -72,6 +73,19 @@ def test_rate_of_a_holder_that_two_looks_saw_is_what_it_gained_between_them():
     (finding,) = diagnose(replace(told, snapshots=tuple(map(seen, told.snapshots)))).findings
     assert finding.count_per_generation == 1
     assert finding.bytes_per_generation == MB
+
+
+def test_line_of_a_holder_is_not_that_of_memory_that_nobody_holds():
+    places = birthplace(7, [MB] * ROUNDS), birthplace(9, [0.9 * MB] * ROUNDS)
+    known = RunBirths(run(births=Births(32 * MB, 0.0, 1.0, 4_096.0, places, samples=96)))
+
+    def line(*told):
+        found = known.of_bytes(MB, told)
+        return None if found is None else found.place.place
+
+    assert line() == "train.py:7"
+    assert line("train.py:7") == "train.py:9"
+    assert line("train.py:7", "train.py:9") is None
 
 
 def test_window_that_moves_with_the_loop_is_no_growing_holder():

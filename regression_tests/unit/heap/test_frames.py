@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Iterator
 
 import pytest
 
 from leakguard.capture.heap import frames
 from leakguard.capture.heap.frames import local_variables
+from leakguard.live.time_limit import TimeLimit
 
 needs_reader = pytest.mark.skipif(
     frames._locals_of is None, reason="f_locals is read: nothing is written by that from 3.13 on"
@@ -73,3 +75,14 @@ def test_reading_keeps_no_local_alive_after_its_del():
     local_variables(sys._getframe()).clear()
 
     assert sys.getrefcount(kept) == before
+
+
+def test_threads_of_the_guard_are_no_other_threads():
+    limit, done = TimeLimit(60, print), threading.Event()
+    try:
+        assert not frames.other_threads_run()
+        threading.Thread(target=done.wait).start()
+        assert frames.other_threads_run()
+    finally:
+        done.set()
+        limit.cancel()

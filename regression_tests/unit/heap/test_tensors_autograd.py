@@ -206,3 +206,11 @@ def test_views_of_what_is_no_leaf_are_named_without_a_warning_of_torch(torch, re
     view = product[10:]
     assert _adapted(view, product) == "._base"
     assert [str(warning.message) for warning in recwarn] == []
+
+
+def test_hooks_of_a_tensor_have_their_name(torch) -> None:
+    from leakguard.capture.heap.hops import _adapted
+
+    weight = torch.ones(3, requires_grad=True)
+    weight.register_hook(lambda gradient: gradient)
+    assert _adapted(weight, weight._backward_hooks) == "._backward_hooks"

@@ -15,7 +15,7 @@
    medium and large blocks. Chosen: small ones stay unseen longest, since few of their bytes are sampled. */
 static const struct {
     double any_run, a_second;
-} budgets[] = {{15000, 1500}, {2500, 250}, {2500, 250}};
+} budgets[] = {{15000, 1500}, {7500, 750}, {7500, 750}};
 /* A stratum that takes no more than this share of its family's budget goes on whatever the others take, and
    one that takes less than a quarter of that is sampled more. Chosen: as many strata are busy at a time. */
 #define SHARE_OF_ONE (1.0 / 8)
