@@ -6,6 +6,7 @@ its objects, objects explain their memory, and handles explain the resources tha
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -14,7 +15,7 @@ from leakguard.analysis.balance import balance_of, too_little, unexplained
 from leakguard.analysis.behind import in_front_of, with_memory_behind
 from leakguard.analysis.case import Case, Judged, slope
 from leakguard.analysis.consequence import joined
-from leakguard.analysis.defect import Defect, with_birth
+from leakguard.analysis.defect import Defect, line_of, with_birth
 from leakguard.analysis.group_holders import as_many
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.healthy import (
@@ -102,7 +103,8 @@ class _Settlement:
         self._rest()
         self.defects += [Defect(g, phase=g.phase) for g in self._of("peak", "copies")]
         self.defects += [Defect(g, bytes_rate=g.bytes_rate) for g in self._of("child")]
-        told = {d.birth.place.place for d in self.defects if d.birth and d.birth.place}
+        self._join_rest()
+        told = set(map(line_of, self.defects))
         self.defects = [d if d.birth else with_birth(self.case, d, told) for d in self.defects]
         self._drop_negligible()
         self.cleared += held_more(self.case, self.defects, self.cleared)
@@ -260,6 +262,21 @@ class _Settlement:
         elif self._matters(growth, balance.rest):
             left = unexplained(self.case, growth, self.defects, balance)
             self.defects += [] if left is None else [left]
+
+    def _join_rest(self) -> None:
+        """Add the rest to the defect whose line made it: what a look saw of it may be a part."""
+        for rest in [d for d in self.defects if d.lead.source == "rest"]:
+            sizes: defaultdict[str | None, float] = defaultdict(float)
+            for defect in self.defects:
+                sizes[line_of(defect)] += defect.bytes_rate or 0.0
+            for defect in [d for d in self.defects if line_of(d) is not None]:
+                line = line_of(defect)
+                left, told = self.case.births.left_by(line), sizes[line]
+                if same(told + (rest.bytes_rate or 0.0), left, SAME_RATE):
+                    size = (defect.bytes_rate or 0.0) + (rest.bytes_rate or 0.0)
+                    self.defects[self.defects.index(defect)] = replace(defect, bytes_rate=size)
+                    self.defects.remove(rest)
+                    break
 
     def _matters(self, growth: Growth, rest: float) -> bool:
         last = None if growth.judged is None else growth.judged.series.generations[-1]

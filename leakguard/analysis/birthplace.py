@@ -135,7 +135,7 @@ class RunBirths:
         This is for memory whose holder no look has found: C code may hold it. None if no line does
         but those that are ``told`` already.
         """
-        snapshot = next((s for s in reversed(self._run.snapshots) if s.births is not None), None)
+        snapshot = self._last_births()
         if snapshot is None or snapshot.births is None or rate <= 0:
             return None
         known = (p for p in snapshot.births.places if p.place is not None and p.cohorts)
@@ -149,6 +149,18 @@ class RunBirths:
             and MAJORITY * rate <= birth.trail.residue.rate <= rate / MAJORITY
         ]
         return max(fits, key=lambda fit: fit[0], default=(0.0, None))[1]
+
+    def left_by(self, line: str | None) -> float:
+        """Return the bytes that each generation left behind at a line, whoever holds them."""
+        snapshot = self._last_births()
+        if snapshot is None or snapshot.births is None:
+            return 0.0
+        places = [p for p in snapshot.births.places if p.place == line and p.cohorts]
+        left = residue(places, _rounds(self._run, snapshot.generation), self._taken)
+        return left.rate if left is not None and left.steady else 0.0
+
+    def _last_births(self) -> Snapshot | None:
+        return next((s for s in reversed(self._run.snapshots) if s.births is not None), None)
 
     def _birth(self, snapshot: Snapshot, born: tuple[Birthplace, ...]) -> Birth | None:
         rounds = _rounds(self._run, snapshot.generation)

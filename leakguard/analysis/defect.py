@@ -78,6 +78,12 @@ def with_birth(case: Case, defect: Defect, told: Container[str | None] = ()) -> 
     return replace(defect, birth=birth, phase=birth.phase or None)
 
 
+def line_of(defect: Defect) -> str | None:
+    """Return the line that made what a defect gains; None if births do not tell it."""
+    place = None if defect.birth is None else defect.birth.place
+    return None if place is None else place.place
+
+
 def with_native(defect: Defect, rate: float, size: float) -> Defect:
     """Return a defect of objects and native memory that together grow by ``rate``.
 

@@ -23,6 +23,13 @@ class Survivor(NamedTuple):
     row: Row
 
 
+def scaled(row: Row, times: float) -> Row:
+    """Return a row that stands for so many times as much."""
+    stack, round_, phase, native, samples, size, count, *variances = row
+    of_size, of_count = (variance * times**2 for variance in variances)
+    return stack, round_, phase, native, samples, size * times, count * times, of_size, of_count
+
+
 class Belonging(NamedTuple):
     """A survivor of a holder: its row, and what of the holder's entry it belongs to.
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
-from leakguard.capture.births import Belonging, Survivor, Survivors
+from leakguard.capture.births import Belonging, Survivor, Survivors, scaled
 from leakguard.capture.heap.graph import Graph
 from leakguard.capture.heap.initializers import Initializers
 from leakguard.capture.heap.path_tree import KEY, NO_NODE
@@ -81,16 +81,18 @@ class HeldSurvivors:
         all_ = self._by_path.get(path, [])
         # The keys of a dict are made elsewhere than what the dict keeps for them.
         kept = self._mostly(all_, lambda node: not self._is_key(node))
-        kept = self._mostly(kept, lambda node: not self._is_recycled(node))
-        return self._survivors.places([self._belonging(survivor) for survivor in kept])
+        sure = self._mostly(kept, lambda node: not self._is_recycled(node))
+        # What is left out is made where the rest is, as far as is known.
+        times = self._bytes(kept) / self._bytes(sure) if sure else 1.0
+        return self._survivors.places([self._belonging(survivor, times) for survivor in sure])
 
-    def _belonging(self, kept: _OfEntry) -> Belonging:
+    def _belonging(self, kept: _OfEntry, times: float) -> Belonging:
         node, block, entry = kept
         way = self._graph.chain_to(node)
         inside = way[way.index(entry) :] if entry in way else [node]
         classes = [type(self._graph.object_at(n)) for n in inside]
         return Belonging(
-            block.row,
+            scaled(block.row, times),
             self._initializers.of(classes),
             self._initializers.of(classes[:1]),
             is_entry=node == entry and not self._is_recycled(node),

@@ -88,6 +88,21 @@ def test_line_of_a_holder_is_not_that_of_memory_that_nobody_holds():
     assert line("train.py:7", "train.py:9") is None
 
 
+def test_memory_that_the_line_of_a_holder_made_is_of_that_holder():
+    kept = birthplace(7, [MB] * ROUNDS)
+    counted = Census({"app.Frame": TypeCount(10, 100)})
+
+    def found(made):
+        births = Births(32 * MB, 0.0, 1.0, 4_096.0, (birthplace(7, [made] * ROUNDS),), samples=96)
+        told = run(holder("app.kept[*]", kept), births=births, gains=2 * MB)
+        counting = tuple(replace(s, census=counted) for s in told.snapshots)
+        findings = diagnose(replace(told, snapshots=counting)).findings
+        return [(f.held_by, round(f.bytes_per_generation or 0)) for f in findings]
+
+    assert found(2 * MB) == [("app.kept[*]", 2 * MB)]
+    assert found(MB) == [("app.kept[*]", MB), (None, MB)]
+
+
 def test_window_that_moves_with_the_loop_is_no_growing_holder():
     report = diagnose(run(holder("app.recent[*]", birthplace(7, [0] * 12 + [MB] * 4)), gains=0))
 

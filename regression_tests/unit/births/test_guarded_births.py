@@ -93,6 +93,19 @@ def test_leak_has_line_phase_and_start_without_a_traced_generation(tmp_path):
 
 
 @needs_births
+def test_bytes_of_tuples_that_may_have_come_from_a_free_list_count_with_their_texts(tmp_path):
+    run = played(
+        tmp_path,
+        LOOP.replace("[bytes(400) for _ in range(300)])", "[(n / 7, str(n)) for n in range(900)])"),
+    )
+
+    last = next(s for s in reversed(run.snapshots) if s.holders)
+    kept = next(holder for holder in last.holders if holder.path == "__main__.kept[*]")
+    (place,) = kept.born
+    assert abs(place.bytes - kept.retained_bytes) < 4 * place.error + 0.1 * kept.retained_bytes
+
+
+@needs_births
 def test_line_is_that_of_the_constructor_call_only_for_what_is_kept(tmp_path):
     run = played(
         tmp_path,
