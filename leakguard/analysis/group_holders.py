@@ -48,15 +48,16 @@ def holding(group: list[Growth], containers: list[Growth]) -> list[Growth]:
     return [c for c in own if not c.fills and not _is_bystander(c, group)]
 
 
-def holds_nothing(container: Growth) -> bool:
-    """Return whether a container's entries are numbers or texts, which keep no other object."""
-    return container.type in _LEAVES
+def not_in(containers: list[Growth], group: list[Growth]) -> list[Growth]:
+    """Return the types of a group that do not lie in its containers, of numbers or texts.
 
-
-def others_than(containers: list[Growth], group: list[Growth]) -> list[Growth]:
-    """Return the types of a group that are of the entries of none of these containers."""
+    Numbers and texts keep no other object. What is a key may have a value, which is then retained.
+    """
     entries = {container.type for container in containers}
-    return [growing for growing in group if growing.name not in entries]
+    apart = [growing for growing in group if growing.name not in entries]
+    kept = sum(container.bytes_rate or 0.0 for container in containers)
+    holds_more = not entries <= _LEAVES or kept >= MAJORITY * known_bytes(apart)
+    return [] if holds_more or len(apart) == len(group) else apart
 
 
 def _is_bystander(container: Growth, group: list[Growth]) -> bool:

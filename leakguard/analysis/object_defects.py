@@ -25,13 +25,12 @@ from leakguard.analysis.group import (
 from leakguard.analysis.group_holders import (
     explains,
     holding,
-    holds_nothing,
     is_apart,
     is_notable,
     kept_by,
     lead_of,
     lead_of_entries,
-    others_than,
+    not_in,
     part_of,
     process_bytes,
     retaining_most,
@@ -148,7 +147,7 @@ class _Sorter:
                 return
         names, full = names_of(group), [c for c in fresh if c.fills]
         self.filling += [c for c in full if c.type in names and c not in self.filling]
-        apart = [] if not growing or not holds_nothing(growing[0]) else others_than(growing, group)
+        apart = not_in(growing, group)
         if apart:
             if is_notable(growing[0]):
                 self._by_container(phase, [g for g in group if g not in apart], growing, full)

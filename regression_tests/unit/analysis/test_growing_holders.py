@@ -246,6 +246,18 @@ def test_list_of_numbers_does_not_hold_what_grows_beside_it():
     assert [(f.type, f.held_by) for f in report.findings] == [("ctypes.c_char_Array", None)]
 
 
+def test_cache_whose_keys_are_numbers_holds_its_values():
+    told = run(
+        lambda n: entries("app.kernels[*]", n, 2, 100_000, element="float"),
+        lambda n: {"numpy.ndarray": 40 + 2 * n, "float": 500 + 2 * n},
+        heap=200_000,
+    )
+
+    (finding,) = diagnose(told).findings
+
+    assert (finding.held_by, finding.bytes_per_generation) == ("app.kernels[*]", 200_000)
+
+
 def chained(traits: tuple[Trait, ...]) -> Run:
     """Tell a run that gains one small span a generation, held by a list or by the next span."""
     way = (Hop("app", "dict"), Hop(".current", "app.Span"), Hop(".parent", "app.Span"))
