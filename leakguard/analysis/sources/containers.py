@@ -6,12 +6,14 @@ import math
 import re
 from dataclasses import replace
 
+from leakguard.analysis.birthplace import Trail
 from leakguard.analysis.case import Case, slope
 from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.tolerance import (
     BEYOND_CHANCE,
     BYTES_FLOOR,
     FEWEST_LOOKS,
+    MAJORITY,
     NEARLY_ALL,
     PLURALITY,
     SAME_RATE,
@@ -133,7 +135,7 @@ def _by_births(case: Case, seen: History) -> Growth | None:
     if trail is None or not trail.residue.steady or not holder.entries:
         return None
     container = growth_of(case, seen)
-    if container.is_weak or holder.path.startswith(NO_ROOT):
+    if container.is_weak or holder.path.startswith(NO_ROOT) or _is_refuted(seen, trail):
         return None
     born = trail.residue.rate * trail.lasted
     retained = float(holder.retained_bytes or born)
@@ -157,6 +159,20 @@ def _by_births(case: Case, seen: History) -> Growth | None:
             ),
         ),
     )
+
+
+def _is_refuted(seen: History, trail: Trail) -> bool:
+    """Return whether the last two looks measured far less than births say was kept between them.
+
+    So it is if the entries of each round take the place of some of different age.
+    """
+    if len(seen) < 2:
+        return False
+    (before, earlier), (last, holder) = seen[-2:]
+    lasted = last - max(before, trail.since)
+    gained = (holder.retained_bytes or 0) - (earlier.retained_bytes or 0)
+    enough = trail.residue.samples * lasted >= BEYOND_CHANCE * trail.lasted
+    return enough and gained < MAJORITY * trail.residue.rate * lasted
 
 
 def growth_of(case: Case, seen: History, *, proven: bool = True) -> Growth:

@@ -88,6 +88,24 @@ def test_line_of_a_holder_is_not_that_of_memory_that_nobody_holds():
     assert line("train.py:7", "train.py:9") is None
 
 
+@pytest.mark.parametrize(("before", "is_told"), [(0.1, True), (0.9, False)])
+def test_births_of_each_round_are_no_growth_where_looks_measured_that_little_was_gained(
+    before, is_told
+):
+    kept = holder("app.cells[*]", birthplace(7, [MB] * ROUNDS))
+
+    def looked(snapshot):
+        if (snapshot.moment, snapshot.generation) != ("generation", 8):
+            return snapshot
+        size = int(before * (kept.retained_bytes or 0))
+        return replace(snapshot, holders=(replace(kept, entries=ROUNDS - 1, retained_bytes=size),))
+
+    told = run(kept)
+    report = diagnose(replace(told, snapshots=tuple(map(looked, told.snapshots))))
+
+    assert ("app.cells[*]" in {finding.held_by for finding in report.findings}) == is_told
+
+
 def test_memory_that_the_line_of_a_holder_made_is_of_that_holder():
     kept = birthplace(7, [MB] * ROUNDS)
     counted = Census({"app.Frame": TypeCount(10, 100)})
