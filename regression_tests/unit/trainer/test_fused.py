@@ -37,7 +37,7 @@ SHAPES = {
 }
 # The same examples each time: where a unit is next to nothing, two orders of a sum may disagree on
 # which side of 0 it is, and then on its slope.
-SAME = settings(derandomize=True, max_examples=60)
+SAME = settings(derandomize=True, max_examples=60, deadline=None)
 
 
 @pytest.fixture(autouse=True, scope="module", params=["new processors", "all processors"])
