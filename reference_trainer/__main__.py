@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 import click
 
@@ -19,7 +21,12 @@ from reference_trainer.config import GYM, PAPER, Config
 from reference_trainer.errors import ConfigError, TrainerError
 from reference_trainer.hooks import HookChain, Hooks
 from reference_trainer.leaks import LEAKS, parse_size, planted
+from reference_trainer.seeds import each_seed, outcome_line, parse_seeds, summary, train_seed
 from reference_trainer.upload import bucket_from_environment
+from reference_trainer.workers import WorkerDied, Workers
+
+if TYPE_CHECKING:
+    from reference_trainer.trainer import ERLTrainer
 
 #: Exit statuses: arguments or data that cannot be used; what a shell reports of Ctrl-C and SIGTERM.
 UNUSABLE, INTERRUPTED, TERMINATED = 2, 128 + 2, 128 + 15
@@ -59,6 +66,10 @@ def _epilog() -> str:
 )
 @click.option("--generations", type=click.IntRange(min=1), default=Config.generations)
 @click.option("--seed", type=click.IntRange(min=0), default=Config.seed)
+@click.option("--seeds", default=None, metavar="LIST",
+              help="Train each of these, like 0-9 or 0,3,7-9, in --out/seed_N.")  # fmt: skip
+@click.option("--at-once", type=click.IntRange(min=1), default=None,
+              help="Seeds that train at once; as many as there are cores without it.")  # fmt: skip
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=Config.out,
               help="Folder for checkpoints, metrics, plots and run.jsonl.")  # fmt: skip
 @click.option("--resume", is_flag=True, help="Go on from the newest checkpoint in --out.")
@@ -91,9 +102,28 @@ def _epilog() -> str:
 @click.option("--max-env-steps", type=click.IntRange(min=1), default=None,
               help="Stop at exactly this many environment steps.")  # fmt: skip
 @click.option("--progress/--no-progress", default=None, help="Progress bars on stderr.")
-def main(resume: bool, guard: bool, leaks: str, leak_size: str | None, **options: Any) -> None:
+def main(
+    resume: bool,
+    guard: bool,
+    leaks: str,
+    leak_size: str | None,
+    seeds: str | None,
+    at_once: int | None,
+    **options: Any,
+) -> None:
     """Train a population of agents by evolutionary reinforcement learning."""
-    _train(build_config(**options), build_hooks(guard, leaks, leak_size), resume)
+    if at_once is not None and seeds is None:
+        raise ConfigError("--at-once says how many seeds train at once: give --seeds")
+    if seeds is not None and options["seed"] != Config.seed:
+        raise ConfigError("--seed and --seeds both say what to train: give one of them")
+    config = build_config(**options)
+    if seeds is None:
+        _leave_if_stopped(_train(config, build_hooks(guard, leaks, leak_size), resume))
+        return
+    hooks = partial(build_hooks, guard, leaks, leak_size)
+    hooks()  # a wrong name is told before anything begins
+    train = partial(_train_seed, hooks=hooks, resume=resume)
+    _train_seeds(each_seed(config, parse_seeds(seeds)), train, at_once or _cores())
 
 
 def build_config(
@@ -175,7 +205,7 @@ _KINDS = {
 }
 
 
-def _train(config: Config, hooks: Hooks, resume: bool) -> None:
+def _train(config: Config, hooks: Hooks, resume: bool) -> ERLTrainer:
     from reference_trainer.trainer import ERLTrainer
 
     if not resume:
@@ -189,13 +219,50 @@ def _train(config: Config, hooks: Hooks, resume: bool) -> None:
         click.echo(f"Resuming after generation {done}")
     with on_sigterm(trainer.stop):
         trainer.train()
+    return trainer
+
+
+def _leave_if_stopped(trainer: ERLTrainer) -> None:
     if trainer.stopped:
         click.echo(f"Stopped after generation {trainer.generation}; --resume goes on")
         sys.exit(TERMINATED)
 
 
+def _train_seed(config: Config, hooks: Callable[[], Hooks], resume: bool) -> ERLTrainer:
+    """One of many: with `resume` it goes on where it was, or begins."""
+    goes_on = resume and any((config.out / "checkpoints").glob("gen_*"))
+    return _train(config, hooks(), goes_on)
+
+
+def _train_seeds(
+    configs: list[Config], train: Callable[[Config], ERLTrainer], at_once: int
+) -> None:
+    """Each in a process of its own; the first problem of any ends all."""
+    from reference_trainer import trainer, watching  # noqa: F401 - once, before the processes fork
+
+    workers = Workers(partial(train_seed, train=train), configs, at_once)
+    outcomes = []
+    with on_sigterm(workers.stop):
+        try:
+            for config, outcome in workers:
+                outcomes.append(outcome)
+                click.echo(outcome_line(config.seed, outcome, config.out))
+        except WorkerDied as problem:
+            raise TrainerError(f"seed {problem.item.seed} {problem}") from None
+    click.echo(summary(outcomes))
+    if workers.stopped:
+        click.echo("Stopped; --resume goes on")
+        sys.exit(TERMINATED)
+
+
+def _cores() -> int:
+    """The cores that this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
 @contextmanager
-def on_sigterm(stop: Callable[[], None]) -> Iterator[None]:
+def on_sigterm(stop: Callable[[], object]) -> Iterator[None]:
     """Call `stop` on SIGTERM instead of dying: a run finishes its generation first."""
     before = signal.signal(signal.SIGTERM, lambda number, frame: stop())
     try:

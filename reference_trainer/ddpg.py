@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from reference_trainer.fused import FusedAgents
-from reference_trainer.networks import Architecture, NetworkStack, backward, forward
+from reference_trainer.networks import Architecture, NetworkStack, mlp
 from reference_trainer.replay_buffer import Batch
 
 
@@ -80,7 +80,8 @@ class AgentStack:
             return self.fused.act(observation)
         return self.act(torch.from_numpy(observation).view(1, 1, -1)).numpy().reshape(-1)
 
-    # The update, algorithm 1 of the paper; a batch is discounted by gamma (1 - terminated).
+    # The update, algorithm 1 of the paper. `fused.py` does the same for small networks, and
+    # test_fused.py holds it against these lines.
 
     def update(self, batches: Iterable[Batch]) -> Losses:
         """One gradient step of every agent, its gradients averaged over the batches.
@@ -89,16 +90,21 @@ class AgentStack:
         """
         losses = [self.gradients(batch) for batch in batches]
         self.descend(len(losses))
-        return Losses(*(losses[0] if len(losses) == 1 else torch.stack(losses).mean(0)))
+        mean = losses[0] if len(losses) == 1 else torch.stack(losses).mean(0)
+        return Losses(*mean.unbind())
 
     def gradients(self, batch: Batch) -> Tensor:
         """Add the slopes of both losses to the gradients; the losses `[2, P]`, critics' first."""
         if self.fused:
             return self.fused.gradients(batch, self.saturation_penalty)
-        return torch.stack([self.critic_gradient(batch), self.actor_gradient(batch)])
+        critic_loss = self.critic_loss(batch, self.td_target(batch))
+        self.critic.accumulate(critic_loss.sum())  # each row has weights of its own
+        actor_loss = self.actor_loss(batch)
+        self.actor.accumulate(actor_loss.sum())
+        return torch.stack([critic_loss.detach(), actor_loss.detach()])
 
     def descend(self, batches: int) -> None:
-        """Apply the mean gradients of so many batches; the targets follow."""
+        """Apply the mean gradients of so many batches by Adam; the targets follow."""
         if self.fused:
             self.fused.descend(batches, self.tau)
             return
@@ -107,16 +113,17 @@ class AgentStack:
             network.apply_gradients()
             network.update_target(self.tau)
 
+    @torch.no_grad()
     def td_target(self, batch: Batch) -> Tensor:
-        """y = r + gamma Q'(s', mu'(s')): `[P, B]`."""
+        """y = r + gamma Q'(s', mu'(s')), where a batch's discount is gamma (1 - terminated)."""
         action = self.architecture.actor(self.actor.target_layers, batch.next_observation)
         value = self.architecture.critic(self.critic.target_layers, batch.next_observation, action)
-        return torch.addcmul(batch.reward, batch.discount, value)
+        return batch.reward + batch.discount * value
 
     def critic_loss(self, batch: Batch, target: Tensor) -> Tensor:
         """L = mean (y - Q(s, a))^2: `[P]`, with its graph."""
         value = self.architecture.critic(self.critic.live, batch.observation, batch.action)
-        return (value - target).square().mean(-1)
+        return (target - value).square().mean(-1)
 
     def actor_loss(self, batch: Batch) -> Tensor:
         """J = -mean Q(s, mu(s)): `[P]`, with its graph; the critic does not learn from it.
@@ -124,45 +131,10 @@ class AgentStack:
         And the penalty c mean z(s)^2, where mu = tanh z: gradients do not lead out of an actor
         whose answers are all -1 or 1 (as the policies of Haarnoja et al. 2018 are kept from it).
         """
-        output, _ = forward(self.actor.live, self.architecture.actor_inputs(batch.observation))
-        value = self.architecture.critic(
-            self.critic.frozen, batch.observation, self.architecture.action(output)
-        )
+        output = mlp(self.actor.live, self.architecture.actor_inputs(batch.observation))
+        action = self.architecture.action(output)
+        value = self.architecture.critic(self.critic.frozen, batch.observation, action)
         return self.saturation_penalty * output.square().mean((1, 2)) - value.mean(-1)
-
-    @torch.inference_mode()
-    def critic_gradient(self, batch: Batch) -> Tensor:
-        """Add the slope of `critic_loss` to the critics' gradients; the loss `[P]`."""
-        target, layers = self.td_target(batch), self.critic.frozen
-        output, read = forward(
-            layers, self.architecture.critic_inputs(batch.observation, batch.action)
-        )
-        parts = output.view(*target.shape, -1)
-        error = parts.sum(-1) - target
-        slope = (error * (2 / target.shape[1])).unsqueeze(-1).expand_as(parts)
-        backward(layers, read, slope.reshape(output.shape), self.critic.grad_layers)
-        return error.square().mean(-1)
-
-    @torch.inference_mode()
-    def actor_gradient(self, batch: Batch) -> Tensor:
-        """Add the slope of `actor_loss` to the actors' gradients; the loss `[P]`."""
-        architecture, size = self.architecture, batch.reward.shape[1]
-        output, seen = forward(self.actor.frozen, architecture.actor_inputs(batch.observation))
-        action = architecture.action(output)
-        value, read = forward(
-            self.critic.frozen, architecture.critic_inputs(batch.observation, action)
-        )
-        slope = backward(self.critic.frozen, read, torch.full_like(value, -1 / size))
-        columns = action.numel() // value[..., 0].numel()
-        # Where an action was set to -1, the slope of tanh is 0 as well.
-        slope = torch.ops.aten.tanh_backward(slope[..., -columns:].reshape(action.shape), action)
-        slope = slope.view(output.shape)
-        loss = value.view(len(value), -1).sum(-1) / -size
-        if self.saturation_penalty:
-            loss += self.saturation_penalty * output.square().mean((1, 2))
-            slope = slope + output * (2 * self.saturation_penalty / output[0].numel())
-        backward(self.actor.frozen, seen, slope, self.actor.grad_layers)
-        return loss
 
     # Rows: one a member.
 

@@ -1,8 +1,8 @@
 """Updates of small networks and their answers by compiled code, where `_fused.c` was built.
 
 PyTorch takes an update apart into a hundred small operations, and at 64 units a layer to ask for
-them takes several times as long as to do them. `ddpg.py` says what is computed; this computes the
-same.
+them takes several times as long as to do them (reports/trainer/updates.md, with what else there
+is). `ddpg.py` says what is computed; test_fused.py holds this against it.
 """
 
 from __future__ import annotations
@@ -59,10 +59,7 @@ class FusedAgents:
 
     def gradients(self, batch: Batch, saturation_penalty: float) -> Tensor:
         """Add the slopes of all losses to the gradients; the losses `[2, P]`, critics' first."""
-        fields = [
-            np.ascontiguousarray(field.detach().numpy(), np.float32)
-            for field in vars(batch).values()
-        ]
+        fields = [np.ascontiguousarray(field.numpy(), np.float32) for field in vars(batch).values()]
         rows, size = fields[2].shape
         losses = np.empty((2, rows), np.float32)
         if size not in self._scratch:

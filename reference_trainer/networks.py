@@ -71,37 +71,10 @@ def layer_views(values: Tensor, sizes: Sequence[int]) -> list[tuple[Tensor, Tens
 
 def mlp(layers: Layers, x: Tensor) -> Tensor:
     """ReLU perceptrons of all rows at once: `[P, N, in]` to `[P, N, out]`."""
-    return forward(layers, x)[0]
-
-
-def forward(layers: Layers, x: Tensor) -> tuple[Tensor, list[Tensor]]:
-    """What the last layer says, `[P, N, out]`, and what each layer has read."""
-    read = [x]
     for weight, bias in layers[:-1]:
-        read.append(torch.baddbmm(bias, read[-1], weight.transpose(1, 2)).relu_())
+        x = torch.baddbmm(bias, x, weight.transpose(1, 2)).relu_()
     weight, bias = layers[-1]
-    return torch.baddbmm(bias, read[-1], weight.transpose(1, 2)), read
-
-
-def backward(
-    layers: Layers, read: Sequence[Tensor], slope: Tensor, gradients: Layers | None = None
-) -> Tensor:
-    """From the slope of a loss by the outputs to that by the parameters, or by the inputs.
-
-    With `gradients` the slopes by weights and biases are added to them; without, the slope by
-    `read[0]` is returned. Autograd finds the same, and takes twice as long for small networks.
-    """
-    for level in reversed(range(len(layers))):
-        if gradients is not None:
-            weight, bias = gradients[level]
-            weight.baddbmm_(slope.transpose(1, 2), read[level])
-            bias.add_(slope.sum(1, keepdim=True))
-        if level:
-            slope = torch.bmm(slope, layers[level][0])
-            slope = torch.ops.aten.threshold_backward(slope, read[level], 0)
-        elif gradients is None:
-            slope = torch.bmm(slope, layers[level][0])
-    return slope
+    return torch.baddbmm(bias, x, weight.transpose(1, 2))
 
 
 def mlp_architecture(

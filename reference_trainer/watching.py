@@ -100,12 +100,13 @@ def warm_up(trainer: ERLTrainer) -> None:
 
 
 def _rehearse_update(trainer: ERLTrainer) -> None:
-    """Compute gradients on a blank batch, compiled and by PyTorch; no parameter moves."""
+    """Compute gradients on a blank batch, compiled and by autograd; no parameter moves."""
     config, stack = trainer.config, trainer.population.trained
     if not stack.rows:
         return
     batch = trainer.buffer.blank_batch(stack.rows, config.batch_size)
-    for gradient in (stack.gradients, stack.critic_gradient, stack.actor_gradient):
-        gradient(batch)
+    stack.gradients(batch)
+    stack.critic.accumulate(stack.critic_loss(batch, stack.td_target(batch)).sum())
+    stack.actor.accumulate(stack.actor_loss(batch).sum())
     for network in stack.networks:
         network.grad.zero_()

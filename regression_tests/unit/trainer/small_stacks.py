@@ -9,7 +9,9 @@ from reference_trainer.networks import mlp_architecture
 from reference_trainer.replay_buffer import Batch
 
 
-def make_stack(rows: int = 3) -> AgentStack:
+def make_stack(
+    rows: int = 3, *, compiled: bool = True, saturation_penalty: float = 0.0
+) -> AgentStack:
     """Untrained agents of four observations and two actions."""
     return AgentStack.create(
         mlp_architecture(4, 2, (8, 8)),
@@ -18,6 +20,8 @@ def make_stack(rows: int = 3) -> AgentStack:
         actor_lr=1e-3,
         critic_lr=1e-3,
         generator=torch.Generator().manual_seed(0),
+        saturation_penalty=saturation_penalty,
+        compiled=compiled,
     )
 
 

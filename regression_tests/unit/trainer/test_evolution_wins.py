@@ -110,23 +110,18 @@ def test_where_all_steps_take_too_long_stable_baselines_gets_some_and_the_table_
 def test_finished_runs_are_not_played_again(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    played: list[tuple[str, int]] = []
-
-    def play(task: Task, method: str, seed: int) -> Run:
-        played.append((method, seed))
-        return a_run(method, seed, 1.0)
-
-    monkeypatch.setattr(ours, "run", play)
+    monkeypatch.setattr(ours, "run", lambda task, method, seed: a_run(method, seed, 1.0))
     arguments = ["--task", "Pendulum-v1", "--method", "evolution", "--method", "no evolution",
                  "--seeds", "0,1", "--out", str(tmp_path)]  # fmt: skip
     first = CliRunner().invoke(command.main, arguments, catch_exceptions=False)
     assert first.exit_code == 0
-    assert played == []  # no minutes were given
+    assert not (tmp_path / "runs.jsonl").exists()  # no minutes were given
     for _ in range(2):
         CliRunner().invoke(command.main, [*arguments, "--minutes", "5"], catch_exceptions=False)
-    assert played == [(m, s) for s in (0, 1) for m in ("evolution", "no evolution")]
     lines = [json.loads(line) for line in (tmp_path / "runs.jsonl").read_text().splitlines()]
-    assert [line["seed"] for line in lines] == [0, 0, 1, 1]
+    assert [(line["method"], line["seed"]) for line in lines] == [
+        (method, seed) for seed in (0, 1) for method in ("evolution", "no evolution")
+    ]
     assert "| evolution | 2 | 1.0 | 1.0 to 1.0 | 2 of 2 |" in (tmp_path / "table.md").read_text()
     assert (tmp_path / "curves.svg").read_text().startswith("<?xml")
 

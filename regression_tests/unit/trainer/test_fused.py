@@ -1,4 +1,4 @@
-"""Compiled updates of small networks, beside the same ones by PyTorch."""
+"""Compiled updates of small networks, beside the equations of `ddpg.py` by autograd."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from small_stacks import make_batch, make_stack
 
 from reference_trainer import fused
@@ -23,20 +25,22 @@ from reference_trainer.population import Population
 from reference_trainer.replay_buffer import Batch
 from reference_trainer.trainer import ERLTrainer
 
-# Sizes beside those of vectors and tiles, without a hidden layer and with several.
-SHAPES = [
-    (3, 2, (), 2, 5),
-    (40, 1, (3, 70, 2, 33), 1, 7),
-    (3, 1, (64, 64), 1, 64),
-    (8, 2, (64, 64), 3, 64),
-    (24, 6, (32, 48), 4, 100),
-    (5, 3, (7, 9, 11), 2, 13),
-    (17, 4, (130,), 2, 8),
-    (2, 1, (3,), 1, 2),
-]
+#: Float32 sums in another order: differences, as shares of the largest number of a network.
+OF_GRADIENTS, OF_A_STEP = 1e-4, 1e-5
+# From below a vector to beyond a tile, without a hidden layer and with several.
+SHAPES = {
+    "observation": st.integers(1, 40),
+    "action": st.integers(1, 8),
+    "hidden": st.lists(st.integers(1, 70), max_size=3).map(tuple),
+    "rows": st.integers(1, 4),
+    "size": st.integers(1, 70),
+}
+# The same examples each time: where a unit is next to nothing, two orders of a sum may disagree on
+# which side of 0 it is, and then on its slope.
+SAME = settings(derandomize=True, max_examples=60, deadline=None)
 
 
-@pytest.fixture(autouse=True, params=["new processors", "all processors"])
+@pytest.fixture(autouse=True, scope="module", params=["new processors", "all processors"])
 def code(request: pytest.FixtureRequest) -> Iterator[None]:
     """The code for processors with wide vectors, and that which runs on every one."""
     if fused.kernel is None:
@@ -80,26 +84,32 @@ def batches(observation: int, action: int, rows: int, size: int, count: int) -> 
     ]
 
 
-@pytest.mark.parametrize(("observation", "action", "hidden", "rows", "size"), SHAPES)
-def test_gradients_and_losses_are_those_of_pytorch(
+def apart(one: torch.Tensor, other: torch.Tensor) -> float:
+    """The largest difference as a share of the largest number of the second."""
+    return float((one - other).abs().max() / other.abs().max().clamp(min=1e-6))
+
+
+@SAME
+@given(**SHAPES)
+def test_gradients_and_losses_are_those_of_the_equations(
     observation: int, action: int, hidden: tuple[int, ...], rows: int, size: int
 ) -> None:
     compiled, plain = twins(observation, action, hidden, rows)
     assert compiled.fused is not None
     assert plain.fused is None
     for batch in batches(observation, action, rows, size, 2):  # the second is added to the first
-        assert torch.allclose(compiled.gradients(batch), plain.gradients(batch), atol=1e-5)
+        assert apart(compiled.gradients(batch), plain.gradients(batch)) < OF_GRADIENTS
     for one, other in zip(compiled.networks, plain.networks, strict=True):
-        assert other.grad.abs().max() > 0
-        assert torch.allclose(one.grad, other.grad, rtol=1e-4, atol=1e-6)
+        assert apart(one.grad, other.grad) < OF_GRADIENTS
 
 
-@pytest.mark.parametrize(("observation", "action", "hidden", "rows", "size"), SHAPES)
-def test_a_step_is_that_of_pytorch(
+@SAME
+@given(**SHAPES)
+def test_a_step_is_that_of_adam_by_pytorch(
     observation: int, action: int, hidden: tuple[int, ...], rows: int, size: int
 ) -> None:
     compiled, plain = twins(observation, action, hidden, rows)
-    draw = torch.Generator().manual_seed(2)
+    draw = torch.Generator().manual_seed(size)
     for _ in range(3):
         for one, other in zip(compiled.networks, plain.networks, strict=True):
             other.grad.normal_(generator=draw)
@@ -110,7 +120,7 @@ def test_a_step_is_that_of_pytorch(
         assert one.step == other.step == 3
         assert not one.grad.any()
         for mine, theirs in zip(one.followers(), other.followers(), strict=True):
-            assert torch.allclose(mine, theirs, rtol=1e-5, atol=1e-7)
+            assert apart(mine, theirs) < OF_A_STEP
 
 
 def test_halves_of_a_batch_give_what_pytorch_makes_of_them() -> None:

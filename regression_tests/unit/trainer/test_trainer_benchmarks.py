@@ -10,8 +10,11 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+import torch
+from small_stacks import make_batch, make_stack
 
 from reference_trainer.config import Config
+from reference_trainer.ddpg import AgentStack
 from reference_trainer.task import TradingTask
 
 ROOT = Path(__file__).parents[3]
@@ -34,6 +37,26 @@ def test_chance_of_a_student_t_is_the_tabulated_one(
     benchmark: Callable[[str], ModuleType], t: float, freedom: int, p: float
 ) -> None:
     assert benchmark("trading").p_above(t, freedom) == pytest.approx(p, abs=2e-4)
+
+
+@pytest.mark.parametrize("way", ["by hand", "torch.func", "torch.compile"])
+def test_every_way_to_make_an_update_makes_that_of_the_equations(
+    benchmark: Callable[[str], ModuleType], way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ways, stack, batch = benchmark("update_ways"), make_stack(saturation_penalty=0.3), make_batch()
+    agents: list[AgentStack] = []
+    made = ways.uncompiled
+    monkeypatch.setattr(ways, "uncompiled", lambda of: agents.append(made(of)) or agents[-1])
+    # What a compiler makes of the function is its own affair, and takes it half a minute.
+    monkeypatch.setattr(torch, "compile", lambda function, **_: function)
+    steps = [ways.WAYS[name](stack) for name in ("autograd", way)]
+    for _ in range(3):
+        for step in steps:
+            step(batch)
+    expected, found = agents
+    for network, other in zip(expected.networks, found.networks, strict=True):
+        for mine, theirs in zip(network.followers(), other.followers(), strict=True):
+            assert torch.allclose(mine, theirs, rtol=1e-4, atol=1e-6)
 
 
 def test_windows_out_of_sample_do_not_overlap(

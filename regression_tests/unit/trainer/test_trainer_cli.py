@@ -163,7 +163,7 @@ def test_a_field_is_set_to_a_value_of_its_type_or_to_none_by_name() -> None:
 def test_a_task_that_is_set_as_a_field_has_the_settings_of_tasks_too() -> None:
     def config(*words: str) -> Config:
         options = main.make_context("train", list(words)).params
-        for name in ("resume", "guard", "leaks", "leak_size"):
+        for name in ("resume", "guard", "leaks", "leak_size", "seeds", "at_once"):
             del options[name]
         return build_config(**options)
 

@@ -10,6 +10,7 @@ different tasks. Without minutes left it only writes the tables.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import time
 from collections.abc import Iterator, Sequence
@@ -18,6 +19,8 @@ from pathlib import Path
 import click
 import torch
 
+from reference_trainer.seeds import parse_seeds
+from reference_trainer.workers import Workers
 from regression_tests.benchmarks.trainer.evolution_wins import ours, table, theirs
 from regression_tests.benchmarks.trainer.evolution_wins.contest import (
     METHODS,
@@ -33,22 +36,27 @@ from regression_tests.benchmarks.trainer.learning import DEFAULTS_CHOSEN_ON
 @click.option("--task", "tasks", multiple=True, type=click.Choice(list(TASKS)), default=TASKS)
 @click.option("--method", "methods", multiple=True, type=click.Choice(METHODS), default=METHODS)
 @click.option("--seeds", default="0,1,2,3,4", show_default=True)
+@click.option("--at-once", default=1, show_default=True, type=click.IntRange(min=1),
+              help="Runs at once, each in a process of its own.")  # fmt: skip
 @click.option("--minutes", default=0.0, show_default=True, help="Begin no run after these.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False),
               default=Path("reports/trainer/evolution_wins"), show_default=True)  # fmt: skip
 def main(
-    tasks: Sequence[str], methods: Sequence[str], seeds: str, minutes: float, out: Path
+    tasks: Sequence[str],
+    methods: Sequence[str],
+    seeds: str,
+    at_once: int,
+    minutes: float,
+    out: Path,
 ) -> None:
     """Every method on every task and seed that the options name, seed by seed."""
     torch.set_num_threads(1)
     ends = time.monotonic() + 60 * minutes
     out.mkdir(parents=True, exist_ok=True)
     file = out / "runs.jsonl"
-    for task, method, seed in _missing(file, tasks, methods, [int(s) for s in seeds.split(",")]):
-        if time.monotonic() >= ends:
-            break
-        played = (ours if method in OURS else theirs).run(TASKS[task], method, seed)
-        torch.set_num_threads(1)
+    missing = _missing(file, tasks, methods, parse_seeds(seeds))
+    in_time = itertools.takewhile(lambda _: time.monotonic() < ends, missing)
+    for (task, method, seed), played in Workers(_play, in_time, at_once):
         line = json.dumps(dataclasses.asdict(played))
         with file.open("a") as stream:
             stream.write(line + "\n")
@@ -56,6 +64,11 @@ def main(
     if runs := read(file):
         (out / "table.md").write_text(table.markdown(runs, DEFAULTS_CHOSEN_ON))
         table.curves(runs, out / "curves.svg")
+
+
+def _play(wanted: tuple[str, str, int]) -> Run:
+    task, method, seed = wanted
+    return (ours if method in OURS else theirs).run(TASKS[task], method, seed)
 
 
 def read(path: Path) -> list[Run]:
