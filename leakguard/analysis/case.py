@@ -90,9 +90,14 @@ class Judged:
 
 @dataclass(slots=True)
 class Case:
-    """A run under diagnosis."""
+    """A run under diagnosis.
+
+    ``whole`` is the run as it was recorded, if ``run`` is a selection of its generations. Births
+    are counted by the rounds that were recorded.
+    """
 
     run: Run
+    whole: Run | None = field(default=None, kw_only=True)
     timeline: Timeline = field(init=False)
     births: RunBirths = field(init=False)
     _metrics: dict[str, Judged | None] = field(default_factory=dict)
@@ -101,7 +106,7 @@ class Case:
 
     def __post_init__(self) -> None:
         self.timeline = Timeline(self.run)
-        self.births = RunBirths(self.run)
+        self.births = RunBirths(self.whole or self.run)
 
     @property
     def generations(self) -> int:

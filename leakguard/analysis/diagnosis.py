@@ -70,7 +70,7 @@ def diagnose_briefly(run: Run) -> Report:
 
 
 def _concluded(run: Run) -> _Conclusion:
-    case = Case(evenly_spaced(run))
+    case = Case(evenly_spaced(run), whole=run)
     account = settle(case, [found for source in SOURCES for found in source(case)])
     found = sorted((named(case, defect) for defect in account.defects), key=_rank)
     findings, ignored = split_ignored(found, run.info.ignore)
