@@ -16,7 +16,7 @@ from leakguard.analysis.behind import in_front_of, with_memory_behind
 from leakguard.analysis.case import Case, Judged, slope
 from leakguard.analysis.consequence import joined
 from leakguard.analysis.defect import Defect, line_of, with_birth
-from leakguard.analysis.group_holders import as_many
+from leakguard.analysis.group_holders import as_many, keeps_nothing
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.healthy import (
     ended,
@@ -346,13 +346,15 @@ class _Settlement:
         """Clear objects that add a few bytes, unless they may stand for something larger.
 
         A connection is a small object that owns native memory, and a thread object stands for a
-        thread. Small objects are therefore kept if memory grows unexplained, or if such a resource
-        grows.
+        thread. Small objects, but numbers and texts, are therefore kept if such a resource grows,
+        and the largest of them if memory grows unexplained.
         """
         objects = [d for d in self.defects if d.kind in _OBJECTS and d.lead.source != "promise"]
         small = [defect for defect in objects if self._is_small(defect)]
         resources = any(g.kind in _RESOURCES for g in self._of("metric"))
-        if not small or resources:
+        if resources:
+            small = [d for d in small if keeps_nothing(d.lead.type or d.lead.name)]
+        if not small:
             return
         if len(small) == len(objects) and self._memory_is_unexplained():
             small.remove(max(small, key=lambda defect: defect.bytes_rate or 0.0))

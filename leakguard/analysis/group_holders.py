@@ -48,6 +48,11 @@ def holding(group: list[Growth], containers: list[Growth]) -> list[Growth]:
     return [c for c in own if not c.fills and not _is_bystander(c, group)]
 
 
+def keeps_nothing(type_name: str) -> bool:
+    """Return whether objects of a type are numbers or texts, which keep no other object alive."""
+    return type_name in _LEAVES
+
+
 def not_in(containers: list[Growth], group: list[Growth]) -> list[Growth]:
     """Return the types of a group that do not lie in its containers, of numbers or texts.
 

@@ -22,6 +22,7 @@ def run_of(
     capacity: int | None = None,
     watch: bool = False,
     in_use: int = 0,
+    of: str = RECORD,
     **metrics: int,
 ) -> Run:
     """Tell a run that adds ``each`` records of ``size`` bytes a generation to one list.
@@ -34,14 +35,14 @@ def run_of(
         count = each * n
         taken = {"heap_in_use": 100_000_000 + n * in_use + count * size}
         beside = {name: 10 + n * more for name, more in metrics.items()}
-        return State({**taken, **beside}, {RECORD: count}, {RECORD: count * size})
+        return State({**taken, **beside}, {of: count}, {of: count * size})
 
     story.baseline(state(0))
     for number in range(1, GENERATIONS + 1):
         story.generation(collect=state(number - 1), note=state(number))
     run = story.run()
     snapshots = tuple(
-        replace(s, holders=(_holder(each * s.generation, each, size, capacity, s.generation),))
+        replace(s, holders=(_holder(each * s.generation, each, size, capacity, s.generation, of),))
         if s.moment == "generation"
         else s
         for s in run.snapshots
@@ -49,10 +50,12 @@ def run_of(
     return replace(run, snapshots=snapshots)
 
 
-def _holder(entries: int, each: int, size: int, capacity: int | None, number: int) -> Holder:
+def _holder(
+    entries: int, each: int, size: int, capacity: int | None, number: int, of: str
+) -> Holder:
     return Holder(
         path=f"{PATH}[*]",
-        element=RECORD,
+        element=of,
         entries=entries,
         before=entries - each if number > 1 else None,
         streak=number - 1,
@@ -84,6 +87,13 @@ def test_more_than_that_is_a_leak_with_its_holder(run):
     report = diagnose(run)
     assert report.verdict == "leak"
     assert f"{PATH}[*]" in {finding.held_by for finding in report.findings}
+
+
+def test_numbers_do_not_stand_for_files_that_grow_beside_them():
+    report = diagnose(run_of(size=32, each=1, of="float", open_files=4))
+
+    assert f"{PATH}[*]" not in {finding.held_by for finding in report.findings}
+    assert f"{PATH}[*]" in {cleared.metric for cleared in report.cleared}
 
 
 def test_a_list_with_room_fills_until_a_known_generation():
