@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
+from types import MethodType
 from typing import Any, NamedTuple
 
 from leakguard.capture.births import Belonging, Survivor, Survivors, scaled
@@ -90,11 +91,14 @@ class HeldSurvivors:
         node, block, entry = kept
         way = self._graph.chain_to(node)
         inside = way[way.index(entry) :] if entry in way else [node]
-        classes = [type(self._graph.object_at(n)) for n in inside]
+        first, *rest = (self._graph.object_at(n) for n in inside)
+        # A bound method stands for its object.
+        stands_for = [first.__self__] if type(first) is MethodType else []
+        of_entry = self._initializers.of(map(type, [first, *stands_for]))
         return Belonging(
             scaled(block.row, times),
-            self._initializers.of(classes),
-            self._initializers.of(classes[:1]),
+            of_entry | self._initializers.of(map(type, rest)),
+            of_entry,
             is_entry=node == entry and not self._is_recycled(node),
         )
 

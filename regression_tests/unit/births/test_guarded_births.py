@@ -112,7 +112,7 @@ def test_line_is_that_of_the_constructor_call_only_for_what_is_kept(tmp_path):
         """
         import functools, sys
         from leakguard import LeakGuard
-        histories, episodes = [], []
+        histories, episodes, hooks = [], [], []
 
         def logged(method):
             @functools.wraps(method)
@@ -133,8 +133,17 @@ def test_line_is_that_of_the_constructor_call_only_for_what_is_kept(tmp_path):
             def __init__(self):
                 histories.append([bytes(400) for _ in range(100)])  # the connection is not kept
 
+        class Probe:
+            def __init__(self):
+                self.sums = [bytes(400) for _ in range(50)]
+                hooks.append(self.hook)
+
+            def hook(self):
+                pass
+
         def rounds():
             Connection()
+            Probe()  # is kept by its method
             episodes.append(Episode())  # is kept, with its book
 
         with LeakGuard(out=sys.argv[1]) as guard:
@@ -145,7 +154,11 @@ def test_line_is_that_of_the_constructor_call_only_for_what_is_kept(tmp_path):
 
     lines = (tmp_path / "program.py").read_text("utf-8").splitlines()
     found = {f.held_by: f.created_at.partition(" ")[0] for f in diagnose(run).findings}
-    for holder, code in [("histories", "is not kept"), ("episodes", "is kept, with")]:
+    for holder, code in [
+        ("histories", "is not kept"),
+        ("episodes", "is kept, with"),
+        ("hooks", "is kept by its method"),
+    ]:
         (number,) = [n for n, line in enumerate(lines, 1) if code in line]
         assert found[f"__main__.{holder}[*]"].endswith(f":{number}")
 
