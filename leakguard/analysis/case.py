@@ -13,6 +13,7 @@ from leakguard.analysis.contribution import (
     metric_contribution,
     type_contribution,
 )
+from leakguard.analysis.levels import OuterRounds
 from leakguard.analysis.series import SeriesVerdict, judge_series
 from leakguard.analysis.timeline import GPU_MEMORY, LIVE_MEMORY, Timeline, count_reader
 from leakguard.analysis.tolerance import BYTES_FLOOR, FEWEST_LOOKS, MAJORITY, WENT_ON_SHARE
@@ -90,9 +91,10 @@ class Judged:
 
 @dataclass(slots=True)
 class Case:
-    """A run under diagnosis."""
+    """A run under diagnosis; if ``outer`` is set, a run at the ends of its outer rounds."""
 
     run: Run
+    outer: OuterRounds | None = None
     timeline: Timeline = field(init=False)
     births: RunBirths = field(init=False)
     _metrics: dict[str, Judged | None] = field(default_factory=dict)

@@ -12,8 +12,10 @@ from leakguard.analysis.tolerance import (
     BEYOND_CHANCE,
     BYTES_FLOOR,
     FEWEST_LOOKS,
+    MAJORITY,
     NEARLY_ALL,
     PLURALITY,
+    REPEATED,
     SAME_RATE,
 )
 from leakguard.model import Holder
@@ -91,7 +93,7 @@ def _with_look_before(seen: History, looks: list[Look]) -> History:
 
 def _growing(case: Case, seen: History) -> Growth | None:
     holder = seen[-1][1]
-    born = _by_births(case, seen)
+    born = _by_births(case, seen) or _by_outer_rounds(case, seen)
     if born is not None:
         return born
     container = growth_of(case, seen)
@@ -157,6 +159,51 @@ def _by_births(case: Case, seen: History) -> Growth | None:
             ),
         ),
     )
+
+
+def _by_outer_rounds(case: Case, seen: History) -> Growth | None:
+    """Return the growth of a container in which each round of an outer level left about as much.
+
+    An epoch or an evaluation is long and over when the next begins. So two of them suffice, where
+    many generations are needed to tell a leak from objects that are still in use. None for a case
+    of generations, and if the rounds left different amounts.
+    """
+    holder = seen[-1][1]
+    if case.outer is None or not holder.entries or holder.path.startswith(NO_ROOT):
+        return None
+    container = growth_of(case, seen)
+    left = _left_by_rounds(holder, len(case.run.generations))
+    first = next((i for i, size in enumerate(left) if size > 0), len(left))
+    kept = left[first:]
+    if container.is_weak or len(kept) < REPEATED or first > len(left) // 2:
+        return None
+    if holder.capacity is not None and container.fills:
+        return None
+    mean = math.fsum(kept) / len(kept)
+    if min(kept) < MAJORITY * mean:
+        return None
+    known = container.since is not None or (len(seen) > 1 and (container.rate or 0.0) > 0)
+    level = case.outer.level
+    told = f"{holder.path} keeps about as much of what each {level} has made"
+    return replace(
+        container,
+        rate=container.rate if known else holder.entries / len(kept),
+        bytes_rate=mean,
+        since=case.run.generations[first],
+        proven=True,
+        evidence=(Evidence("births", f"{told} ({len(kept)} of {len(left)})"),),
+    )
+
+
+def _left_by_rounds(holder: Holder, rounds: int) -> list[float]:
+    """Return the bytes that a holder keeps of what each round made, by sampled births."""
+    left = [0.0] * rounds
+    for cohort in (cohort for place in holder.born for cohort in place.cohorts):
+        if cohort.round >= 0:
+            covered = range(cohort.round, min(cohort.round + cohort.rounds, rounds))
+            for round_ in covered:
+                left[round_] += cohort.bytes / len(covered)
+    return left
 
 
 def growth_of(case: Case, seen: History, *, proven: bool = True) -> Growth:

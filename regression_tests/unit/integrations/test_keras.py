@@ -43,7 +43,7 @@ def fit(*callbacks, epochs: int = 3) -> None:
 def test_epoch_is_a_generation_with_its_phases():
     guard = LeakGuard(report=None)
     fit(LeakGuardCallback(guard))
-    assert guard.run.generations == (0, 1, 2)
+    assert guard.run.generations == (1, 2, 3)
     assert set(guard.run.phases) == {"train", "evaluate"}
     assert guard.run.finished
 

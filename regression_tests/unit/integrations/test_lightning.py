@@ -58,7 +58,7 @@ def fit(module: Regression, callback: LeakGuardCallback, epochs: int = 3, **sett
 def test_epoch_is_a_generation_with_its_phases():
     guard = LeakGuard(report=None)
     fit(Regression(), LeakGuardCallback(guard))
-    assert guard.run.generations == (0, 1, 2)
+    assert guard.run.generations == (1, 2, 3)
     assert set(guard.run.phases) == {"train", "validate"}
     assert guard.run.finished
 
