@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from leakguard.capture.run_queue import program_clock
+
 #: A round that lasts longer than this many seconds is divided. Chosen: a minute of shorter rounds
 #: gives thirty generations, which are enough to judge.
 LONG_SECONDS = 2.0
@@ -34,13 +36,15 @@ class Division:
             parts are counted as several generations of this size.
     """
 
-    clock: Callable[[], float] = time.perf_counter
+    clock: Callable[[], float] = program_clock
+    wall: Callable[[], float] = time.perf_counter
     unit: int | None = None
     _size: int = 0
     _part: int = 0
     _steps: int = 0
     _is_due: bool = False
     _began: float = 0.0
+    _began_at: float = 0.0
     _of_this_size: int = 0
     _spent: float = 0.0
 
@@ -51,8 +55,9 @@ class Division:
 
     def begin(self, left: int | None = None) -> None:
         """Note that a generation begins, with ``left`` steps to the end of its round, if known."""
+        self._began, self._began_at = self.clock(), self.wall()
         # The step before which a generation ends is the first of the next.
-        self._began, self._steps, self._is_due = self.clock(), int(self._is_due), False
+        self._steps, self._is_due = int(self._is_due), False
         if self._size:
             self._part = self._size
             if left is not None and left > 0:
@@ -68,9 +73,14 @@ class Division:
         return due
 
     def _is_long(self) -> bool:
-        """Divide from now on if the generation has lasted long."""
+        """Divide from now on if the generation has lasted long.
+
+        Each step of a short round asks this, so the slower clock is read only when it may be time.
+        """
+        if not self._steps or self.wall() - self._began_at < LONG_SECONDS:
+            return False
         lasted = self.clock() - self._began
-        if not self._steps or lasted < LONG_SECONDS:
+        if lasted < LONG_SECONDS:  # other programs had the processor
             return False
         self.unit = self._size = max(round(self._steps * PART_SECONDS / lasted), 1)
         return True

@@ -208,8 +208,8 @@ def _plural(noun: str, number: int) -> str:
     """Return ``batches of validation`` for several of ``batch of validation``."""
     if number == 1:
         return noun
-    first, *rest = noun.split(" ", 1)
-    return " ".join([f"{first}{'es' if first.endswith('ch') else 's'}", *rest])
+    head, of, rest = noun.partition(" of ")
+    return f"{head}{'es' if head.endswith('ch') else 's'}{of}{rest}"
 
 
 def checked_every(every: int) -> int:

@@ -65,8 +65,9 @@ class LeakGuardCallback(Callback):
         self._loop.resume("train")
 
     def on_validation_start(self, trainer: Any, pl_module: Any) -> None:
-        """Begin the validation."""
-        self._loop.evaluation("validate")
+        """Begin the validation; the check of a few batches before the training is none."""
+        if not trainer.sanity_checking:
+            self._loop.evaluation("validate")
 
     def on_validation_batch_start(
         self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int, dataloader_idx: int = 0

@@ -15,6 +15,7 @@ Example::
 from __future__ import annotations
 
 import functools
+import weakref
 from typing import Any
 
 from stable_baselines3.common import callbacks
@@ -52,6 +53,20 @@ class LeakGuardCallback(BaseCallback):
         super().__init__()
         self._loop = FrameworkLoop(guard, every, "rollout", "step of the environments")
         self._evaluate: Any = None
+
+    # A callback keeps the model and the locals of the loop. The way to what the program keeps would
+    # lead through this one, which comes first, so it keeps neither.
+
+    def init_callback(self, model: Any) -> None:
+        """Keep a weak reference to the model."""
+        super().init_callback(weakref.proxy(model))
+
+    def on_training_start(self, locals_: dict[str, Any], globals_: dict[str, Any]) -> None:
+        """Start the run."""
+        super().on_training_start({}, {})
+
+    def update_locals(self, locals_: dict[str, Any]) -> None:
+        """Keep no locals of the loop."""
 
     def _on_training_start(self) -> None:
         if self._loop.every is None and hasattr(self.model, "replay_buffer"):

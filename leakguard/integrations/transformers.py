@@ -8,7 +8,7 @@ the evaluation, and what other callbacks do at the end of the epoch.
 Example::
 
     guard = LeakGuard(out="runs/finetune.jsonl")
-    trainer = Trainer(model, args, callbacks=[LeakGuardCallback(guard, every=100)])
+    trainer = Trainer(model, args, callbacks=[LeakGuardCallback(guard)])
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ def clock():
 
 @pytest.fixture
 def division(clock):
-    return Division(clock)
+    return Division(clock, clock)
 
 
 def test_short_rounds_are_whole(division, clock):

@@ -118,8 +118,8 @@ def test_number_of_steps_that_is_none_is_refused_in_one_line(every):
 
 def divided(loop, clock, epochs=1, batches=0):
     """Play epochs of 100 steps of 0.1 s, and after each an evaluation of so many batches."""
-    for division in (loop._steps, loop._batches.setdefault("evaluate", Division(clock))):
-        division.clock = clock
+    for division in (loop._steps, loop._batches.setdefault("evaluate", Division())):
+        division.clock = division.wall = clock
     loop.begin(epochs)
     for _ in range(epochs):
         loop.round(100)
