@@ -186,11 +186,11 @@ _PREFACE = """\
 Each training is played in a process of its own, through the framework's callback and, unchanged,
 under `leakguard run`. 1,200 steps of at least 4 ms: in one epoch, with a leak by step; in one
 epoch with three validations (Keras, which validates at the end of an epoch: in three epochs),
-with a leak in each; in six epochs, with a leak at the end of each. The healthy twin is the same
-program that gives back what it takes, and is right if it is told as stable. Of a leak, the
-verdict, the holder, the line that makes what is kept, and the level are right or not; "yes" is
-all four, and a way to the holder that does not lead through leakguard's own callback. A rollout
-of stable-baselines3 stands for an epoch.
+with a leak in each; in six epochs, with steps of at least 12 ms and a leak at the end of each
+epoch. The healthy twin is the same program that gives back what it takes, and is right if it is
+told as stable. Of a leak, the verdict, the holder, the line that makes what is kept, and the
+level are right or not; "yes" is all four, and a way to the holder that does not lead through
+leakguard's own callback. A rollout of stable-baselines3 stands for an epoch.
 """
 
 
