@@ -14,13 +14,12 @@ from leakguard.analysis.levels import (
     gains_of_rounds,
     is_evaluation,
     outer_rounds,
-    steps_up,
     whole_series,
 )
 from leakguard.analysis.naming import named
 from leakguard.analysis.sources import SOURCES
 from leakguard.analysis.timeline import LIVE_MEMORY
-from leakguard.analysis.tolerance import MAJORITY, NEARLY_ALL
+from leakguard.analysis.tolerance import FEWEST_LOOKS, MAJORITY, NEARLY_ALL
 from leakguard.model import Cleared, Finding, Run
 from leakguard.model.finding import SEVERITY
 from leakguard.model.level import STEP, Level
@@ -53,10 +52,14 @@ def _found_at(rounds: OuterRounds, whole: Case) -> list[Finding]:
     """Return what grows where these rounds change, in the numbers of the whole run.
 
     The rounds are few, and three values that rise by chance look like growth. So the memory of the
-    whole run must show that the growth comes from them: up at each, and level between.
+    whole run must show that the growth comes from them: up at each, and level between. Two rounds
+    make a leak only where a holder keeps what both have made.
     """
     memory = whole.memory()
-    if memory is None or not steps_up(rounds, whole.timeline, memory.series.name):
+    if memory is None:
+        return []
+    gains = gains_of_rounds(rounds, whole.timeline, memory.series.name)
+    if gains is None or not gains.step_up:
         return []
     case = Case(rounds.run, rounds)
     for name in LIVE_MEMORY:
@@ -65,7 +68,9 @@ def _found_at(rounds: OuterRounds, whole: Case) -> list[Finding]:
             case.timeline.know(series)
     account = settle(case, [growth for source in SOURCES for growth in source(case)])
     findings = (named(case, defect) for defect in account.defects)
-    return [_in_generations(f, rounds, whole) for f in findings if f.verdict in _TOLD]
+    told = [_in_generations(f, rounds, whole) for f in findings if f.verdict in _TOLD]
+    few = len(gains.at_rounds) < FEWEST_LOOKS
+    return [replace(f, verdict="suspect") if few and f.held_by is None else f for f in told]
 
 
 def _in_generations(finding: Finding, rounds: OuterRounds, whole: Case) -> Finding:

@@ -86,19 +86,6 @@ def whole_series(rounds: OuterRounds, whole: Timeline, name: str) -> Series | No
     return replace(series, generations=numbers, values=tuple(last[n] for n in numbers))
 
 
-def steps_up(rounds: OuterRounds, whole: Timeline, metric: str) -> bool:
-    """Return whether a metric rises where these rounds begin and end, by as much each time.
-
-    Between these places it must add next to nothing. Two rounds suffice if each adds as much.
-    """
-    gains = gains_of_rounds(rounds, whole, metric)
-    if gains is None or len(gains.at_rounds) < REPEATED:
-        return False
-    inside = math.fsum(gains.at_rounds)
-    mean = inside / len(gains.at_rounds)
-    return inside >= NEARLY_ALL * gains.total > 0 and min(gains.at_rounds) >= MAJORITY * mean
-
-
 @dataclass(frozen=True, slots=True)
 class Gains:
     """What a metric gained in a run, and how much of that where the rounds of a level changed.
@@ -117,6 +104,17 @@ class Gains:
     def fraction(self) -> float:
         """The part of the whole gain that came where the rounds changed."""
         return math.fsum(self.at_rounds) / self.total if self.total > 0 else 0.0
+
+    @property
+    def step_up(self) -> bool:
+        """True if each round adds about as much, and the generations between them next to nothing.
+
+        Two rounds suffice.
+        """
+        if len(self.at_rounds) < REPEATED or self.fraction < NEARLY_ALL:
+            return False
+        mean = math.fsum(self.at_rounds) / len(self.at_rounds)
+        return min(self.at_rounds) >= MAJORITY * mean
 
 
 def gains_of_rounds(rounds: OuterRounds, whole: Timeline, metric: str) -> Gains | None:

@@ -15,8 +15,8 @@ from typing import Any
 LEVEL = sys.argv[1] if len(sys.argv) > 1 else "step"
 #: True for the twin that gives back what it takes.
 HEALTHY = "healthy" in sys.argv[2:]
-#: Steps in all, and seconds of waiting in each. An epoch of the third kind lasts some three seconds:
-#: more than the two seconds from which on it is divided.
+#: Steps in all, and seconds of waiting in each. An epoch of the third kind lasts some three
+#: seconds: more than the two seconds from which on it is divided.
 STEPS, WAIT = 1_200, 0.012 if LEVEL == "epoch" else 0.004
 #: Epochs (rollouts) of each training.
 EPOCHS = {"step": 1, "evaluation": 1, "epoch": 6}[LEVEL]

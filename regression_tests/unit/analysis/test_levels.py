@@ -100,6 +100,12 @@ def test_two_or_three_validations_suffice_where_each_steps_up(last):
     assert found == [("__main__.kept[*]", "at each validation, +5.0 MB each")]
 
 
+def test_two_steps_without_a_holder_are_a_suspicion_and_three_are_a_leak():
+    two = run_of(validation, 65, outer=validations, phases=validates)
+    three = run_of(validation, 100, outer=validations, phases=validates)
+    assert [told(run)[0] for run in (two, three)] == ["suspect", "leak"]
+
+
 def test_growth_by_step_is_told_within_the_epoch():
     kept = range(1, 5 * EPOCH + 1)
     run = run_of(lambda number: MB // 4, 5 * EPOCH, outer=epochs, kept_at=kept)
