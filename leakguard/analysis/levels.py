@@ -164,12 +164,12 @@ def _rounds_of(run: Run, ends: Sequence[Snapshot], level: str) -> OuterRounds | 
     for generation, number in sorted(of.items()):
         first.setdefault(number, generation)
     parts = (max(of) - min(of) + 1) / len(numbers)
-    return OuterRounds(level, _grouped(run, of), first, parts, of)
+    births = _Cohorts(run, of, at_end=level not in EVALUATIONS.values())
+    return OuterRounds(level, _grouped(run, of, births), first, parts, of)
 
 
-def _grouped(run: Run, of: Mapping[int, int]) -> Run:
+def _grouped(run: Run, of: Mapping[int, int], births: _Cohorts) -> Run:
     """Return the run with one generation per round; ``of`` gives the round of each generation."""
-    births = _Cohorts(run, of)
     groups: defaultdict[int, list[Snapshot]] = defaultdict(list)
     for snapshot in run.snapshots:
         if snapshot.moment == "generation" and snapshot.generation is not None:
@@ -227,11 +227,16 @@ def _summed(parts: Iterable[Mapping[str, PhaseTotal]]) -> dict[str, PhaseTotal]:
 
 
 class _Cohorts:
-    """Counts the births of a run by the rounds of an outer level."""
+    """Counts the births of a run by the rounds of an outer level.
 
-    def __init__(self, run: Run, of: Mapping[int, int]) -> None:
-        self._known = [of[g] for g in run.generations if g in of]
-        self._numbers = {number: i for i, number in enumerate(sorted(set(self._known)))}
+    With ``at_end``, the last generation of a round is counted with the next round. Then what is
+    made where an epoch ends is of the same round, whether a generation ends there, too, or not.
+    """
+
+    def __init__(self, run: Run, of: Mapping[int, int], *, at_end: bool) -> None:
+        known = [of[g] for g in run.generations if g in of]
+        self._numbers = {number: i for i, number in enumerate(sorted(set(known)))}
+        self._known = [*known[1:], known[-1]] if at_end else known
         self._all = run.recorded_generations
 
     def of_snapshot(self, snapshot: Snapshot) -> Snapshot:
@@ -260,8 +265,8 @@ class _Cohorts:
     def _moved(self, cohort: Cohort) -> Cohort:
         """Return a cohort by outer rounds; where a round changes within it, it is of the later.
 
-        What an evaluation makes is born where its round begins. What is made where an epoch ends is
-        counted with the next epoch, at each of them alike.
+        What an evaluation makes is born where its round begins, and what is made where an epoch
+        ends is counted with the next epoch.
         """
         if cohort.round < 0:
             return cohort

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import replace
+from statistics import median
 
 from leakguard.analysis.case import Case, slope
 from leakguard.analysis.growth import Evidence, Growth
@@ -93,7 +94,7 @@ def _with_look_before(seen: History, looks: list[Look]) -> History:
 
 def _growing(case: Case, seen: History) -> Growth | None:
     holder = seen[-1][1]
-    born = _by_births(case, seen) or _by_outer_rounds(case, seen)
+    born = _by_outer_rounds(case, seen) or _by_births(case, seen)
     if born is not None:
         return born
     container = growth_of(case, seen)
@@ -179,16 +180,16 @@ def _by_outer_rounds(case: Case, seen: History) -> Growth | None:
         return None
     if holder.capacity is not None and container.fills:
         return None
-    mean = math.fsum(kept) / len(kept)
-    if min(kept) < MAJORITY * mean:
+    each, whole = median(kept), math.fsum(kept)
+    if min(kept) < MAJORITY * whole / len(kept):
         return None
     known = container.since is not None or (len(seen) > 1 and (container.rate or 0.0) > 0)
     level = case.outer.level
     told = f"{holder.path} keeps about as much of what each {level} has made"
     return replace(
         container,
-        rate=container.rate if known else holder.entries / len(kept),
-        bytes_rate=mean,
+        rate=container.rate if known else holder.entries * each / whole,
+        bytes_rate=each,
         since=case.run.generations[first],
         proven=True,
         evidence=(Evidence("births", f"{told} ({len(kept)} of {len(left)})"),),

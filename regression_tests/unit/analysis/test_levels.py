@@ -22,12 +22,12 @@ def metrics(size):
     return {"rss": size, "rss_anonymous": size, "heap_in_use": size, "heap_held": 0}
 
 
-def run_of(gain, generations, *, outer, kept_at=(), phases=lambda number: ("train",)):
+def run_of(gain, generations, *, outer, kept_at=(), phases=lambda number: ("train",), width=1):
     """Tell a run.
 
     ``gain(number)`` gives the bytes that a generation adds, in the last of its ``phases``, and
     ``outer(number)`` the rounds that have begun. What was gained is kept by one list, whose births
-    are known to the last look.
+    are known to the last look, by cohorts of ``width`` generations.
     """
     size, shots = 100 * MB, []
     for number in range(1, generations + 1):
@@ -47,7 +47,9 @@ def run_of(gain, generations, *, outer, kept_at=(), phases=lambda number: ("trai
         born = Birthplace(
             phases(kept_at[-1])[-1], False, whole, 0.0, number, number,
             place="train.py:7", function="keep", entries=len(kept_at),
-            cohorts=tuple(Cohort(n - 1, 1, gain(n), 0.0, 1) for n in kept_at),
+            cohorts=tuple(
+                Cohort((n - 1) // width * width, width, gain(n), 0.0, 1) for n in kept_at
+            ),
         )  # fmt: skip
         holder = Holder(
             "__main__.kept[*]", "numpy.ndarray", len(kept_at), born=(born,),
@@ -84,9 +86,15 @@ def told(run):
     return report.verdict, [(f.held_by, f.level and f.level.words) for f in report.findings]
 
 
-def test_growth_at_the_end_of_each_epoch_is_told_from_epoch_to_epoch():
-    kept = [n for n in range(1, 5 * EPOCH + 1) if ends_epoch(n)]
-    verdict, found = told(run_of(ends_epoch, 5 * EPOCH, outer=epochs, kept_at=kept))
+@pytest.mark.parametrize("width", [1, 2, 4])
+@pytest.mark.parametrize("length", [7, 20])
+def test_growth_at_the_end_of_each_epoch_is_told_from_epoch_to_epoch(length, width):
+    run = run_of(
+        lambda number: 5 * MB if number % length == 0 else 0, 5 * length,
+        outer=lambda number: {"epoch": -(-number // length)},
+        kept_at=range(length, 5 * length + 1, length), width=width,
+    )  # fmt: skip
+    verdict, found = told(run)
     assert verdict == "leak"
     assert found == [("__main__.kept[*]", "from epoch to epoch, +5.0 MB each")]
 

@@ -50,7 +50,7 @@ def test_epoch_that_lasts_long_is_divided_and_evaluations_are_counted(tmp_path, 
     guard = LeakGuard(report=None)
     train(tmp_path, LeakGuardCallback(guard))
     ends = guard.run.generation_ends()
-    assert len(ends) > 6
+    assert len(ends) >= 6  # each epoch has two steps
     assert ends[-1].outer == {"epoch": 3, "evaluation": 3}
     assert set(guard.run.phases) == {"train", "evaluate"}
 
