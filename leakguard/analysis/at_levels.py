@@ -68,9 +68,18 @@ def _found_at(rounds: OuterRounds, whole: Case) -> list[Finding]:
             case.timeline.know(series)
     account = settle(case, [growth for source in SOURCES for growth in source(case)])
     findings = (named(case, defect) for defect in account.defects)
-    told = [_in_generations(f, rounds, whole) for f in findings if f.verdict in _TOLD]
+    mine = (f for f in findings if f.verdict in _TOLD and _is_of(f, rounds))
+    told = [_in_generations(f, rounds, whole) for f in mine]
     few = len(gains.at_rounds) < FEWEST_LOOKS
     return [replace(f, verdict="suspect") if few and f.held_by is None else f for f in told]
+
+
+def _is_of(finding: Finding, rounds: OuterRounds) -> bool:
+    """Return whether a finding may be of these rounds, by its phase.
+
+    Where each epoch ends with an evaluation, both levels find what either keeps.
+    """
+    return finding.phase is None or is_evaluation(finding.phase) == rounds.is_evaluation
 
 
 def _in_generations(finding: Finding, rounds: OuterRounds, whole: Case) -> Finding:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import replace
-from statistics import median
+from statistics import median_low
 
 from leakguard.analysis.case import Case, slope
 from leakguard.analysis.growth import Evidence, Growth
@@ -180,7 +180,7 @@ def _by_outer_rounds(case: Case, seen: History) -> Growth | None:
         return None
     if holder.capacity is not None and container.fills:
         return None
-    each, whole = median(kept), math.fsum(kept)
+    each, whole = median_low(kept), math.fsum(kept)
     if min(kept) < MAJORITY * whole / len(kept):
         return None
     known = container.since is not None or (len(seen) > 1 and (container.rate or 0.0) > 0)

@@ -108,6 +108,23 @@ def test_two_or_three_validations_suffice_where_each_steps_up(last):
     assert found == [("__main__.kept[*]", "at each validation, +5.0 MB each")]
 
 
+@pytest.mark.parametrize(
+    ("phase", "words"),
+    [
+        ("validate", "at each validation, +5.0 MB each"),
+        ("train", "from epoch to epoch, +5.0 MB each"),
+    ],
+)
+def test_phase_tells_a_validation_at_the_end_of_an_epoch_from_the_epoch(phase, words):
+    run = run_of(
+        ends_epoch, 5 * EPOCH,
+        outer=lambda number: {"epoch": -(-number // EPOCH), "validation": number // EPOCH},
+        kept_at=range(EPOCH, 5 * EPOCH + 1, EPOCH),
+        phases=lambda number: ("validate", phase) if number % EPOCH == 0 else ("train",),
+    )  # fmt: skip
+    assert told(run) == ("leak", [("__main__.kept[*]", words)])
+
+
 def test_two_steps_without_a_holder_are_a_suspicion_and_three_are_a_leak():
     two = run_of(validation, 65, outer=validations, phases=validates)
     three = run_of(validation, 100, outer=validations, phases=validates)
