@@ -233,6 +233,17 @@ class LeakGuard:
         self._started().loop.announce(total, long=long)
 
     @gives_way
+    def outer_round(self, level: str = "epoch") -> None:
+        """Tell the guard that a round of an outer level begins, such as an epoch of many steps.
+
+        Call it where a generation is a part of something larger. The report then says at which
+        level memory grows: within an epoch, from epoch to epoch, at each evaluation. ``level`` is
+        the noun for one such round: ``epoch``, ``rollout``, ``validation``, ``evaluation``.
+        """
+        self._leave_parent()
+        self._started().loop.outer_round(plain_text(level))
+
+    @gives_way
     def snapshot(self, label: str, *, baseline: bool = False) -> None:
         """Record this moment; growth is measured from a ``baseline``."""
         text, is_baseline = plain_text(label), plain_truth(baseline)

@@ -13,6 +13,7 @@ from leakguard.analysis.contribution import (
     metric_contribution,
     type_contribution,
 )
+from leakguard.analysis.levels import OuterRounds
 from leakguard.analysis.series import SeriesVerdict, judge_series
 from leakguard.analysis.timeline import GPU_MEMORY, LIVE_MEMORY, Timeline, count_reader
 from leakguard.analysis.tolerance import BYTES_FLOOR, FEWEST_LOOKS, MAJORITY, WENT_ON_SHARE
@@ -90,13 +91,14 @@ class Judged:
 
 @dataclass(slots=True)
 class Case:
-    """A run under diagnosis.
+    """A run under diagnosis; if ``outer`` is set, a run at the ends of its outer rounds.
 
     ``whole`` is the run as it was recorded, if ``run`` is a selection of its generations. Births
     are counted by the rounds that were recorded.
     """
 
     run: Run
+    outer: OuterRounds | None = None
     whole: Run | None = field(default=None, kw_only=True)
     timeline: Timeline = field(init=False)
     births: RunBirths = field(init=False)

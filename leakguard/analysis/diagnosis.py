@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from leakguard.analysis.account import Account, settle
+from leakguard.analysis.at_levels import with_levels
 from leakguard.analysis.balance import is_trifle
 from leakguard.analysis.case import Case
 from leakguard.analysis.death import death_of
@@ -72,7 +73,10 @@ def diagnose_briefly(run: Run) -> Report:
 def _concluded(run: Run) -> _Conclusion:
     case = Case(evenly_spaced(run), whole=run)
     account = settle(case, [found for source in SOURCES for found in source(case)])
-    found = sorted((named(case, defect) for defect in account.defects), key=_rank)
+    found = [named(case, defect) for defect in account.defects]
+    found, cleared = with_levels(run, case, found, account.cleared)
+    account = replace(account, cleared=cleared)
+    found.sort(key=_rank)
     findings, ignored = split_ignored(found, run.info.ignore)
     doubt = undecided(case, account.cleared, found)
     return _Conclusion(case, account, findings, ignored, doubt, _verdict(findings, doubt))

@@ -122,6 +122,8 @@ def headline(finding: Finding) -> str:
         parts.append(f"kept at {' and '.join(finding.kept_at)}")
     if finding.bytes_per_generation:
         parts.append(f"{format_change(finding.bytes_per_generation)} per generation")
+    if finding.level is not None:
+        parts.append(finding.level.words)
     said = ", ".join(parts)
     return f"{said[:1].upper()}{said[1:]}."
 

@@ -43,7 +43,7 @@ def run(
     input, a module after -m, program text after -c.
 
     Its output, its exit status, sys.argv and __main__ are as without leakguard; the report goes to
-    standard error. Without --generation, generations are found: epochs and rollouts of known
+    standard error. Without --generation, generations are found: steps of known
     frameworks, else optimizer steps, environment resets, or turns of the script's own loop.
     """
     form = form or "path"

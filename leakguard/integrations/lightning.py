@@ -1,7 +1,9 @@
 """Lightning: generations and phases of ``trainer.fit()``.
 
-A generation is an epoch, or ``every`` optimizer steps. Phases: ``train`` and ``validate``. This
-works with either package, ``lightning`` or ``pytorch_lightning``, whichever your program imports.
+A generation is an epoch, or ``every`` optimizer steps. An epoch, or a validation, that lasts more
+than two seconds is divided: a generation is then so many of its batches. Phases: ``train`` and
+``validate``. This works with either package, ``lightning`` or ``pytorch_lightning``, whichever your
+program imports.
 
 Example::
 
@@ -11,6 +13,7 @@ Example::
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -32,13 +35,13 @@ class LeakGuardCallback(Callback):
         Args:
             guard: a guard with your own ``watch=``, ``out=`` and other settings.
             every: the number of optimizer steps in a generation; by default a generation is an
-                epoch.
+                epoch, or a part of an epoch that lasts long.
 
         Raises:
             UsageError: ``every`` is no number of steps.
         """
         super().__init__()
-        self._loop = FrameworkLoop(guard, every)
+        self._loop = FrameworkLoop(guard, every, unit="training batch")
 
     def on_fit_start(self, trainer: Any, pl_module: Any) -> None:
         """Start the run."""
@@ -50,24 +53,31 @@ class LeakGuardCallback(Callback):
 
     def on_train_epoch_start(self, trainer: Any, pl_module: Any) -> None:
         """Begin the generation of this epoch and the phase ``train``."""
-        if self._loop.every is None:
-            self._loop.generation(trainer.current_epoch)
+        batches = trainer.num_training_batches  # infinite if the data has no length
+        self._loop.round(int(batches) if batches < math.inf else None)
         self._loop.phase("train")
 
     def on_train_batch_start(
         self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int
     ) -> None:
-        """Begin a generation if ``every`` steps have passed; resume ``train`` after validation."""
+        """Begin a generation if one is due; resume ``train`` after validation."""
         self._loop.step(trainer.global_step)
         self._loop.resume("train")
 
     def on_validation_start(self, trainer: Any, pl_module: Any) -> None:
-        """Begin the validation."""
-        self._loop.phase("validate")
+        """Begin the validation; the check of a few batches before the training is none."""
+        if not trainer.sanity_checking:
+            self._loop.evaluation("validate")
+
+    def on_validation_batch_start(
+        self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int, dataloader_idx: int = 0
+    ) -> None:
+        """Begin a generation within a validation that lasts long."""
+        self._loop.batch("validate")
 
     def on_validation_end(self, trainer: Any, pl_module: Any) -> None:
-        """Leave the phase ``validate``, which is usually the last of an epoch."""
-        self._loop.leave()
+        """Note the end of the phase ``validate``, which is usually the last of an epoch."""
+        self._loop.evaluated()
 
     def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
         """Leave the phase ``train``; what follows belongs to the epoch but to no phase."""

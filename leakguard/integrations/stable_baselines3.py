@@ -1,6 +1,7 @@
 """Stable-Baselines3: generations and phases of ``model.learn()``.
 
-For on-policy algorithms, a generation is one rollout with the training after it. Off-policy
+For on-policy algorithms, a generation is one rollout with the training after it. A rollout that
+lasts more than two seconds is divided: a generation is then so many of its steps. Off-policy
 algorithms collect only a few steps at a time, so there a generation is ``every`` steps of the
 environments. Phases: ``rollout``, ``train``, and ``evaluate`` within a rollout for an
 ``EvalCallback``.
@@ -13,6 +14,8 @@ Example::
 
 from __future__ import annotations
 
+import functools
+import weakref
 from typing import Any
 
 from stable_baselines3.common import callbacks
@@ -20,6 +23,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 
 from leakguard.guard import LeakGuard
 from leakguard.integrations.framework_loop import FrameworkLoop
+from leakguard.model.snapshot import EVALUATIONS
 from leakguard.phase import phase
 
 # Default steps in a generation of an off-policy algorithm. Chosen: most algorithms need a few
@@ -40,14 +44,29 @@ class LeakGuardCallback(BaseCallback):
         Args:
             guard: a guard with your own ``watch=``, ``out=`` and other settings.
             every: the number of steps of the environments in a generation. By default a generation
-                is a rollout of an on-policy algorithm, or 1,000 steps of an off-policy one.
+                is a rollout of an on-policy algorithm, or a part of one that lasts long; of an
+                off-policy algorithm it is 1,000 steps.
 
         Raises:
             UsageError: ``every`` is no number of steps.
         """
         super().__init__()
-        self._loop = FrameworkLoop(guard, every)
+        self._loop = FrameworkLoop(guard, every, "rollout", "step of the environments")
         self._evaluate: Any = None
+
+    # A callback keeps the model and the locals of the loop. The way to what the program keeps would
+    # lead through this one, which comes first, so it keeps neither.
+
+    def init_callback(self, model: Any) -> None:
+        """Keep a weak reference to the model."""
+        super().init_callback(weakref.proxy(model))
+
+    def on_training_start(self, locals_: dict[str, Any], globals_: dict[str, Any]) -> None:
+        """Start the run."""
+        super().on_training_start({}, {})
+
+    def update_locals(self, locals_: dict[str, Any]) -> None:
+        """Keep no locals of the loop."""
 
     def _on_training_start(self) -> None:
         if self._loop.every is None and hasattr(self.model, "replay_buffer"):
@@ -58,7 +77,17 @@ class LeakGuardCallback(BaseCallback):
         # phase.
         if self._evaluate is None:
             self._evaluate = callbacks.evaluate_policy
-            callbacks.evaluate_policy = phase("evaluate")(self._evaluate)
+            callbacks.evaluate_policy = self._following(phase("evaluate")(self._evaluate))
+
+    def _following(self, evaluate: Any) -> Any:
+        """Return ``evaluate`` so that each call counts as an evaluation."""
+
+        @functools.wraps(evaluate)
+        def followed(*args: Any, **kwargs: Any) -> Any:
+            self._loop.guard.outer_round(EVALUATIONS["evaluate"])
+            return evaluate(*args, **kwargs)
+
+        return followed
 
     def _rollouts(self, steps: int) -> int | None:
         """Return how many rollouts have ``steps`` steps; None for an off-policy algorithm."""
@@ -66,13 +95,15 @@ class LeakGuardCallback(BaseCallback):
         return -(-steps // size) if size else None
 
     def _on_rollout_start(self) -> None:
-        if self._loop.every is None:
-            self._loop.generation()
-        else:
+        if self._rollouts(1):  # those of off-policy algorithms are but a few steps
+            self._loop.round(self.model.n_steps)
+        if self._loop.every is not None:
             self._loop.step(self.model.num_timesteps)
         self._loop.phase("rollout")
 
     def _on_step(self) -> bool:
+        if self._loop.every is None:
+            self._loop.step()
         return True
 
     def _on_rollout_end(self) -> None:

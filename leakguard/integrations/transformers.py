@@ -1,13 +1,14 @@
 """Hugging Face: generations and phases of ``trainer.train()``.
 
-A generation is an epoch, or ``every`` optimizer steps; give ``every`` if a training has fewer than
-ten epochs. Phases: ``train`` and ``evaluate``. The phase ``evaluate`` includes the logging before
+A generation is an epoch, or ``every`` optimizer steps. An epoch, or an evaluation, that lasts more
+than two seconds is divided: a generation is then so many of its steps. Phases: ``train`` and
+``evaluate``. The phase ``evaluate`` includes the logging before
 the evaluation, and what other callbacks do at the end of the epoch.
 
 Example::
 
     guard = LeakGuard(out="runs/finetune.jsonl")
-    trainer = Trainer(model, args, callbacks=[LeakGuardCallback(guard, every=100)])
+    trainer = Trainer(model, args, callbacks=[LeakGuardCallback(guard)])
 """
 
 from __future__ import annotations
@@ -33,12 +34,12 @@ class LeakGuardCallback(TrainerCallback):
         Args:
             guard: a guard with your own ``watch=``, ``out=`` and other settings.
             every: the number of optimizer steps in a generation; by default a generation is an
-                epoch.
+                epoch, or a part of an epoch that lasts long.
 
         Raises:
             UsageError: ``every`` is no number of steps.
         """
-        self._loop = FrameworkLoop(guard, every)
+        self._loop = FrameworkLoop(guard, every, unit="training step")
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Start the run."""
@@ -47,12 +48,12 @@ class LeakGuardCallback(TrainerCallback):
 
     def on_epoch_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Begin the generation of this epoch and the phase ``train``."""
-        if self._loop.every is None:
-            self._loop.generation()
+        epochs, steps = state.num_train_epochs, state.max_steps
+        self._loop.round(-(-steps // epochs) if epochs > 0 and steps > 0 else None)
         self._loop.phase("train")
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Begin a generation if ``every`` steps have passed; resume ``train`` after evaluation."""
+        """Begin a generation if one is due; resume ``train`` after evaluation."""
         self._loop.step(state.global_step)
         self._loop.resume("train")
 
@@ -62,14 +63,18 @@ class LeakGuardCallback(TrainerCallback):
         The trainer has a callback only for the end of an evaluation.
         """
         if control.should_evaluate:
-            self._loop.phase("evaluate")
+            self._loop.evaluation("evaluate")
 
     def on_epoch_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Begin the phase ``evaluate`` if an evaluation follows; else leave the phase ``train``."""
         if control.should_evaluate:
-            self._loop.phase("evaluate")
+            self._loop.evaluation("evaluate")
         else:
             self._loop.leave()
+
+    def on_prediction_step(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Begin a generation within an evaluation that lasts long."""
+        self._loop.batch("evaluate")
 
     def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Leave the phase ``evaluate``."""

@@ -71,7 +71,7 @@ class StepSource:
 
     def words(self, number: int) -> str:
         """Return so many of them in words: ``50 optimizer steps``."""
-        plural = "" if number == 1 else "s"
+        plural = "" if number == 1 else "es" if self.unit.endswith("ch") else "s"
         return f"{number:,} {self.unit}{plural}{self.detail}"
 
     def saw(self, now: float, number: int = 1) -> None:

@@ -54,6 +54,7 @@ class Watching:
         self._log: TextIO | None = None
         self._what = ""
         self._counted: Counter[str] = Counter()  # generations, by what a generation is
+        self._outer: Counter[str] = Counter()  # rounds of outer levels that have begun
         self._before: list[str] = []  # what was counted in runs that are over
         self._home = getpid()
         self._broken = False
@@ -70,7 +71,7 @@ class Watching:
         for target, change in self._changes:
             if target.module != MAIN:
                 self.imports.when_imported(target.module, partial(_replace, target, change))
-        sources.listen(self.imports, self.pace)
+        sources.listen(self.imports, self.pace, self._outer_round, self._loop_over)
         self._main_wait.listen()
         self.imports.listen()
         atexit.register(self._say_what_was_missed)
@@ -122,6 +123,12 @@ class Watching:
         self._counted[what] += 1
         return lambda: self._end(generation)
 
+    def _outer_round(self, level: str) -> None:
+        """Record that a round of an outer level begins, such as an epoch."""
+        self._outer[level] += 1
+        if self._guard is not None:
+            self._guard.outer_round(level)
+
     def _begin_anew(self) -> None:
         """Record that another, longer loop is counted from now on, in a separate run.
 
@@ -148,6 +155,8 @@ class Watching:
         self._what = what
         watched = [cls for target in self.plan.watches for cls in _watched(Target.parse(target))]
         guard = LeakGuard(watched, out=self.plan.out, log=self._log, generation_means=what).start()
+        for level in self._outer.elements():
+            guard.outer_round(level)
         if not self._before:
             self._answer()
         return guard

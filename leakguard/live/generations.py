@@ -160,6 +160,11 @@ class Generation:
             if kind is None:
                 self._loop.ring()
 
+    @property
+    def number(self) -> int | None:
+        """The number of this generation while it runs; None if none has begun."""
+        return self._loop.round.number if self._begun else None
+
     def take_together(self, number: int) -> None:
         """Record ``number`` generations as this one, which has the number of the last of them."""
         if self._begun and number > 1:

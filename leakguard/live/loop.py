@@ -36,6 +36,7 @@ class WatchedLoop:
     births: BirthWatch = field(default_factory=BirthWatch)
     offspring: Callable[[], Mapping[str, int]] = dict
     round: Round = field(default_factory=Round)
+    outer: dict[str, int] = field(default_factory=dict)
     _recurrence: Recurrence = field(default_factory=Recurrence)
     _opened: Opened | None = None
     _rounds: int = 0
@@ -90,6 +91,10 @@ class WatchedLoop:
         begun = self.begin_round(self._rounds + 1 if number is None else number)
         self._called = begun or self._called
         return begun
+
+    def outer_round(self, level: str) -> None:
+        """Record that a round of an outer level begins, such as an epoch of many generations."""
+        self.outer[level] = self.outer.get(level, 0) + 1
 
     def end_called(self) -> None:
         """End the last generation that a call began, at the end of the run.
@@ -226,6 +231,7 @@ class WatchedLoop:
             cut=self.traced.was_cut,
             taken=round_.taken,
             births=self.births.at_round_end(last=round_.last),
+            outer=dict(self.outer),
             children=self.offspring(),
         )
         self._opened, self.round = None, round_.after()
@@ -268,6 +274,10 @@ class WatchedLoop:
         look = self.looker.end(reading, self._rounds)
         within = f" within generation {self.round.number}" if self._opened else ""
         draft = SnapshotDraft(
-            what + within, "end", generation=self.round.number, births=self.births.at_end()
+            what + within,
+            "end",
+            generation=self.round.number,
+            births=self.births.at_end(),
+            outer=dict(self.outer),
         )
         self.looks.write_look(draft, look, self.round.index)

@@ -35,6 +35,7 @@ class SnapshotDraft:
     cut: bool = False
     taken: int | None = None
     births: Births | None = None
+    outer: Mapping[str, int] = field(default_factory=dict)
     extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     proofs: tuple[Proof, ...] = ()
     children: Mapping[str, int] = field(default_factory=dict)
@@ -80,6 +81,7 @@ class SnapshotDraft:
             proofs=self.proofs,
             taken=self.taken,
             births=self.births,
+            outer=self.outer,
             children=self.children,
         )
 

@@ -7,6 +7,7 @@ from typing import Literal
 
 from leakguard.model.forecast import Forecast
 from leakguard.model.holder import Proof
+from leakguard.model.level import Level
 
 Verdict = Literal["leak", "suspect", "inconclusive", "stable"]
 
@@ -66,6 +67,8 @@ class Finding:
             object with a known holder.
         proof: what emptying ``held_by`` in a copy of the process released; None if no proof was
             requested.
+        level: the level at which it grows: within an epoch, from epoch to epoch, at each
+            evaluation; None if generations are no parts of larger rounds, or if it is unknown.
     """
 
     fingerprint: str
@@ -99,6 +102,7 @@ class Finding:
     serial: int | None = None
     in_pools: bool = False
     proof: Proof | None = None
+    level: Level | None = None
 
     @property
     def kept_elsewhere(self) -> tuple[str, ...]:

@@ -13,6 +13,8 @@ from leakguard.model.holder import Holder, Hop, Proof
 
 Moment = Literal["baseline", "phase", "generation", "mark", "end"]
 
+#: The noun of a round of each phase that evaluates a model; see ``Snapshot.outer``.
+EVALUATIONS = {"validate": "validation", "evaluate": "evaluation"}
 #: The start of the label of a look at the end of the loop, before the loop's function returns.
 LOOP_ENDED = "Loop ended"
 
@@ -167,6 +169,9 @@ class Snapshot:
         taken: how many grouped generations this generation's end stands for; None for one.
         births: live memory by where and when it was made; None at most moments, and without a
             record of births.
+        outer: how many rounds of each outer level had begun by then, by what a round is there:
+            ``epoch``, ``rollout``, ``validation``, ``evaluation``. A generation may be one step of
+            an epoch. Empty if generations have no rounds around them, or none are known.
         children: private bytes of each descendant process, by its pid and what it runs; empty if
             there is no descendant, or if none was read.
         brink: set if the snapshot was made because a limit of memory is near.
@@ -196,6 +201,7 @@ class Snapshot:
     proofs: tuple[Proof, ...] = ()
     taken: int | None = None
     births: Births | None = None
+    outer: Mapping[str, int] = field(default_factory=dict)
     children: Mapping[str, int] = field(default_factory=dict)
     brink: Brink | None = None
 

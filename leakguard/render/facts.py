@@ -88,6 +88,7 @@ def core_facts(finding: Finding) -> tuple[Fact, ...]:
     return (
         Fact("Phase", clean(finding.label or finding.phase or "no single phase stands out")),
         Fact("Growth", _growth_line(finding)),
+        *([] if finding.level is None else [Fact("Level", finding.level.words)]),
         Fact("Object", _object(finding)),
         Fact("Started", _started(finding)),
         Fact("Pattern", _pattern(finding)),

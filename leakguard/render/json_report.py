@@ -40,6 +40,7 @@ _FINDING = (
     "created_at created_at_likely created_at_unknown created_stack kept_at confidence reason fix "
     "label ruled_out library forecast serial proof in_pools"
 )
+_LEVEL = "name within rounds bytes_per_round words"
 _CLEARED = "metric pattern reason plateau until"
 _LEDGER = "growth since until generations unknown"
 _FORECAST = "rate used limit generation between seconds"
@@ -121,6 +122,7 @@ def finding_value(finding: Finding) -> Json:
     return fields(finding, _FINDING) | {
         "forecast": _forecast(finding.forecast),
         "proof": _proof(finding.proof),
+        "level": None if finding.level is None else fields(finding.level, _LEVEL),
     }
 
 

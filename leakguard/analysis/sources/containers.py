@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import replace
+from statistics import median_low
 
 from leakguard.analysis.birthplace import Trail
 from leakguard.analysis.case import Case, slope
@@ -16,6 +17,7 @@ from leakguard.analysis.tolerance import (
     MAJORITY,
     NEARLY_ALL,
     PLURALITY,
+    REPEATED,
     SAME_RATE,
 )
 from leakguard.model import Holder
@@ -93,7 +95,7 @@ def _with_look_before(seen: History, looks: list[Look]) -> History:
 
 def _growing(case: Case, seen: History) -> Growth | None:
     holder = seen[-1][1]
-    born = _by_births(case, seen)
+    born = _by_outer_rounds(case, seen) or _by_births(case, seen)
     if born is not None:
         return born
     container = growth_of(case, seen)
@@ -173,6 +175,51 @@ def _is_refuted(seen: History, trail: Trail) -> bool:
     gained = (holder.retained_bytes or 0) - (earlier.retained_bytes or 0)
     enough = trail.residue.samples * lasted >= BEYOND_CHANCE * trail.lasted
     return enough and gained < MAJORITY * trail.residue.rate * lasted
+
+
+def _by_outer_rounds(case: Case, seen: History) -> Growth | None:
+    """Return the growth of a container in which each round of an outer level left about as much.
+
+    An epoch or an evaluation is long and over when the next begins. So two of them suffice, where
+    many generations are needed to tell a leak from objects that are still in use. None for a case
+    of generations, and if the rounds left different amounts.
+    """
+    holder = seen[-1][1]
+    if case.outer is None or not holder.entries or holder.path.startswith(NO_ROOT):
+        return None
+    container = growth_of(case, seen)
+    left = _left_by_rounds(holder, len(case.run.generations))
+    first = next((i for i, size in enumerate(left) if size > 0), len(left))
+    kept = left[first:]
+    if container.is_weak or len(kept) < REPEATED or first > len(left) // 2:
+        return None
+    if holder.capacity is not None and container.fills:
+        return None
+    each, whole = median_low(kept), math.fsum(kept)
+    if min(kept) < MAJORITY * whole / len(kept):
+        return None
+    known = container.since is not None or (len(seen) > 1 and (container.rate or 0.0) > 0)
+    level = case.outer.level
+    told = f"{holder.path} keeps about as much of what each {level} has made"
+    return replace(
+        container,
+        rate=container.rate if known else holder.entries * each / whole,
+        bytes_rate=each,
+        since=case.run.generations[first],
+        proven=True,
+        evidence=(Evidence("births", f"{told} ({len(kept)} of {len(left)})"),),
+    )
+
+
+def _left_by_rounds(holder: Holder, rounds: int) -> list[float]:
+    """Return the bytes that a holder keeps of what each round made, by sampled births."""
+    left = [0.0] * rounds
+    for cohort in (cohort for place in holder.born for cohort in place.cohorts):
+        if cohort.round >= 0:
+            covered = range(cohort.round, min(cohort.round + cohort.rounds, rounds))
+            for round_ in covered:
+                left[round_] += cohort.bytes / len(covered)
+    return left
 
 
 def growth_of(case: Case, seen: History, *, proven: bool = True) -> Growth:

@@ -16,6 +16,16 @@ _WARM_UP = 3  # generations before the first of tracemalloc's two snapshots
 _TOP = 3  # lines that are kept of what a tracer says
 
 
+class _Unrecorded:
+    """Takes the place of a generation, of which a tracer records nothing."""
+
+    number = None
+
+    def __exit__(self, *_: object) -> None: ...
+    def take_together(self, number: int) -> None: ...
+    def means(self, words: str) -> None: ...
+
+
 class _Tracer:
     """Takes the place of a guard in a callback; subclasses say what to do and what was found."""
 
@@ -31,15 +41,18 @@ class _Tracer:
         self.running = False
         self.answer.write_text(json.dumps({"top": self.end()}))
 
-    def generation(self, number: int | None = None) -> None:
+    def generation(self, number: int | None = None) -> _Unrecorded:
         self._generations += 1
         if self._generations == _WARM_UP + 1:
             self.warmed_up()
+        return _Unrecorded()
+
+    def outer_round(self, level: str) -> None: ...
 
     def phase(self, name: str) -> Any:
         return contextlib.nullcontext()
 
-    def announce(self, total: int | None) -> None: ...
+    def announce(self, total: int | None, *, long: bool = False) -> None: ...
     def begin(self) -> None: ...
     def warmed_up(self) -> None: ...
     def end(self) -> list[str]: ...

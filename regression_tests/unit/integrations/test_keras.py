@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 
 import pytest
@@ -13,6 +14,7 @@ import keras
 import numpy as np
 
 from leakguard import LeakGuard
+from leakguard.integrations import division
 from leakguard.integrations.keras import LeakGuardCallback
 
 pytestmark = pytest.mark.heavy  # for the framework alone: seconds to import, more to train
@@ -40,12 +42,30 @@ def fit(*callbacks, epochs: int = 3) -> None:
     )  # fmt: skip
 
 
-def test_epoch_is_a_generation_with_its_phases():
+def test_epoch_is_a_generation_with_its_phases(monkeypatch):
+    monkeypatch.setattr(division, "LONG_SECONDS", math.inf)
     guard = LeakGuard(report=None)
     fit(LeakGuardCallback(guard))
-    assert guard.run.generations == (0, 1, 2)
+    assert guard.run.generations == (1, 2, 3)
     assert set(guard.run.phases) == {"train", "evaluate"}
     assert guard.run.finished
+
+
+def test_epoch_that_lasts_long_is_divided_and_validations_are_counted(monkeypatch):
+    monkeypatch.setattr(division, "LONG_SECONDS", 0.0)
+    monkeypatch.setattr(division, "PART_SECONDS", 0.0)
+    guard = LeakGuard(report=None)
+    fit(LeakGuardCallback(guard))
+    ends = guard.run.generation_ends()
+    assert len(ends) > 6
+    assert ends[-1].outer == {"epoch": 3, "evaluation": 3}
+    assert set(guard.run.phases) == {"train", "evaluate"}
+
+
+def test_callback_keeps_no_model():
+    callback = LeakGuardCallback(LeakGuard(report=None))
+    fit(callback)
+    assert callback.model is None
 
 
 def test_so_many_batches_are_a_generation():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import warnings
 
 import pytest
@@ -13,6 +14,7 @@ import torch
 from lightning.pytorch import LightningModule, Trainer
 
 from leakguard import LeakGuard
+from leakguard.integrations import division
 from leakguard.integrations.lightning import LeakGuardCallback
 
 pytestmark = pytest.mark.heavy  # for the framework alone: seconds to import, more to train
@@ -55,12 +57,24 @@ def fit(module: Regression, callback: LeakGuardCallback, epochs: int = 3, **sett
         ).fit(module)  # fmt: skip
 
 
-def test_epoch_is_a_generation_with_its_phases():
+def test_epoch_is_a_generation_with_its_phases(monkeypatch):
+    monkeypatch.setattr(division, "LONG_SECONDS", math.inf)
     guard = LeakGuard(report=None)
     fit(Regression(), LeakGuardCallback(guard))
-    assert guard.run.generations == (0, 1, 2)
+    assert guard.run.generations == (1, 2, 3)
     assert set(guard.run.phases) == {"train", "validate"}
     assert guard.run.finished
+
+
+def test_epoch_that_lasts_long_is_divided_and_validations_are_counted(monkeypatch):
+    monkeypatch.setattr(division, "LONG_SECONDS", 0.0)
+    monkeypatch.setattr(division, "PART_SECONDS", 0.0)
+    guard = LeakGuard(report=None)
+    fit(Regression(), LeakGuardCallback(guard))
+    ends = guard.run.generation_ends()
+    assert len(ends) > 6
+    assert ends[-1].outer == {"epoch": 3, "validation": 3}
+    assert set(guard.run.phases) == {"train", "validate"}
 
 
 def test_so_many_optimizer_steps_are_a_generation():

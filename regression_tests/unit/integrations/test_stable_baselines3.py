@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import math
+
 import pytest
 
 pytest.importorskip("stable_baselines3", reason="stable-baselines3 is not installed")
@@ -11,6 +14,7 @@ from stable_baselines3.common import callbacks
 from stable_baselines3.common.callbacks import BaseCallback, EvalCallback
 
 from leakguard import LeakGuard
+from leakguard.integrations import division
 from leakguard.integrations.stable_baselines3 import LeakGuardCallback
 
 CARTPOLE = {"policy": "MlpPolicy", "env": "CartPole-v1", "device": "cpu", "seed": 0}
@@ -32,7 +36,8 @@ class Infos(BaseCallback):
         return True
 
 
-def test_rollout_is_a_generation_with_its_phases():
+def test_rollout_is_a_generation_with_its_phases(monkeypatch):
+    monkeypatch.setattr(division, "LONG_SECONDS", math.inf)
     guard = LeakGuard(report=None)
     evaluation = EvalCallback(ppo().get_env(), n_eval_episodes=1, eval_freq=100, verbose=0)
     original = callbacks.evaluate_policy
@@ -41,6 +46,26 @@ def test_rollout_is_a_generation_with_its_phases():
     assert set(guard.run.phases) == {"rollout", "train", "rollout/evaluate"}
     assert guard.run.finished
     assert callbacks.evaluate_policy is original
+
+
+def test_callback_keeps_neither_the_model_nor_what_the_loop_holds():
+    callback, model = LeakGuardCallback(LeakGuard(report=None)), ppo()
+    model.learn(64, callback=callback)
+    kept = {id(value) for value in gc.get_referents(vars(callback), callback.locals)}
+    assert id(model) not in kept
+    assert callback.locals == {}
+
+
+def test_rollout_that_lasts_long_is_divided_and_evaluations_are_counted(monkeypatch):
+    monkeypatch.setattr(division, "LONG_SECONDS", 0.0)
+    monkeypatch.setattr(division, "PART_SECONDS", 0.0)
+    guard = LeakGuard(report=None)
+    evaluation = EvalCallback(ppo().get_env(), n_eval_episodes=1, eval_freq=50, verbose=0)
+    ppo().learn(128, callback=[LeakGuardCallback(guard), evaluation])
+    ends = guard.run.generation_ends()
+    assert len(ends) > 8
+    assert ends[-1].outer == {"rollout": 2, "evaluation": 2}
+    assert set(guard.run.phases) == {"rollout", "train", "rollout/evaluate"}
 
 
 @pytest.mark.heavy

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 pytest.importorskip("transformers", reason="transformers is not installed")
@@ -11,6 +13,7 @@ import torch
 from transformers import BertConfig, BertForSequenceClassification, Trainer, TrainingArguments
 
 from leakguard import LeakGuard
+from leakguard.integrations import division
 from leakguard.integrations.transformers import LeakGuardCallback
 
 pytestmark = pytest.mark.heavy  # for the framework alone: seconds to import, more to train
@@ -32,12 +35,24 @@ def train(folder, callback: LeakGuardCallback, epochs: int = 3, compute_metrics=
     ).train()  # fmt: skip
 
 
-def test_epoch_is_a_generation_with_its_phases(tmp_path):
+def test_epoch_is_a_generation_with_its_phases(tmp_path, monkeypatch):
+    monkeypatch.setattr(division, "LONG_SECONDS", math.inf)
     guard = LeakGuard(report=None)
     train(tmp_path, LeakGuardCallback(guard))
     assert guard.run.generations == (1, 2, 3)
     assert set(guard.run.phases) == {"train", "evaluate"}
     assert guard.run.finished
+
+
+def test_epoch_that_lasts_long_is_divided_and_evaluations_are_counted(tmp_path, monkeypatch):
+    monkeypatch.setattr(division, "LONG_SECONDS", 0.0)
+    monkeypatch.setattr(division, "PART_SECONDS", 0.0)
+    guard = LeakGuard(report=None)
+    train(tmp_path, LeakGuardCallback(guard))
+    ends = guard.run.generation_ends()
+    assert len(ends) >= 6  # each epoch has two steps
+    assert ends[-1].outer == {"epoch": 3, "evaluation": 3}
+    assert set(guard.run.phases) == {"train", "evaluate"}
 
 
 def test_so_many_optimizer_steps_are_a_generation(tmp_path):

@@ -1,0 +1,1 @@
+"""Rounds inside of rounds: whether a leak is told at the level at which it grows."""

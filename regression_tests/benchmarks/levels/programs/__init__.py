@@ -1,0 +1,1 @@
+"""Trainings that know nothing of each other; see ``plan``."""
