@@ -29,6 +29,7 @@ from leakguard.launch.target import MAIN, Target
 from leakguard.live.answering import ASKED, Answering
 from leakguard.live.call_stack import with_room
 from leakguard.live.generations import Generation
+from leakguard.live.sidecar.start import start_sidecar
 from leakguard.live.sinks import complain
 from leakguard.model import Snapshot
 from leakguard.phase import phase
@@ -74,6 +75,8 @@ class Watching:
         self._main_wait.listen()
         self.imports.listen()
         atexit.register(self._say_what_was_missed)
+        if self._is_directory and "://" not in (self.plan.out or ""):
+            start_sidecar(Path(self.plan.out or ""))
 
     def loops_of(self, file: str) -> Loops:
         """Return the object whose methods the marks in the code of a file call."""

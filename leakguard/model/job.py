@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from leakguard.model.finding import Verdict
+from leakguard.model.pod import Pod
 from leakguard.model.run import Run
 
 #: A ``lost`` process ended without notice; an ``unknown`` one may be lost or still running.
@@ -25,7 +26,7 @@ class Member:
         """The name of the process: ``rank 3``, ``rank 3 loader0``, ``child 4711 of rank 0``."""
         info = self.run.info
         rank = None if info.rank is None else f"rank {info.rank}"
-        if info.observer is not None:
+        if info.observer is not None and info.role is not None:
             return f"child {info.pid} of {rank or 'main'}"
         return " ".join(word for word in (rank, info.role) if word) or "main"
 
@@ -40,6 +41,7 @@ class Job:
         others: runs in the same folder that belong to no job.
         notes: files that could not be read, and why.
         of: what a member is: a ``process``, or a ``pod`` or ``GPU`` that a log describes.
+        pods: what the pods of its processes hold beside them.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Job:
     others: tuple[Run, ...] = ()
     notes: tuple[str, ...] = ()
     of: str = "process"
+    pods: tuple[Pod, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
