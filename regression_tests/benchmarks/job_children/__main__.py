@@ -30,6 +30,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=45.0, help="for how long each runs")
     parser.add_argument("--at-once", type=int, default=1, help="programs that run at a time")
     parser.add_argument("--only", action="append", default=[], metavar="WAY")
+    parser.add_argument("--watched-by", choices=_WATCHERS, action="append", default=[])
     parser.add_argument("--name", default="ways", help="the page is NAME.md")
     parser.add_argument("-o", dest="out", type=Path, metavar="FOLDER")
     options = parser.parse_args()
@@ -44,7 +45,7 @@ def main() -> int:
         plays = [
             executor.submit(one, way, watcher, kind)
             for way in there
-            for watcher in _WATCHERS
+            for watcher in options.watched_by or _WATCHERS
             for kind in _KINDS
         ]
         for playing in plays:
