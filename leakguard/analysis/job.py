@@ -8,7 +8,7 @@ from statistics import median
 
 from leakguard.analysis.diagnosis import diagnose
 from leakguard.analysis.pod import growing_places, pod_remarks, pod_rows
-from leakguard.model import Finding, Report
+from leakguard.model import Finding, Report, Run
 from leakguard.model.finding import SEVERITY, Verdict
 from leakguard.model.job import Job, Member, ProcessRow
 from leakguard.model.pod import PodRow
@@ -78,9 +78,16 @@ def _verdict(worst: _Process, beside: Sequence[PodRow]) -> Verdict:
 
 
 def _judged(member: Member) -> _Process:
-    info = replace(member.run.info, name=member.label)
-    report = diagnose(replace(member.run, info=info))
+    """Diagnose a process; what a few attached looks did not find, a longer record may show."""
+    report = _report_of(member.run, member.label)
+    if member.outside is not None and SEVERITY[report.verdict] < SEVERITY["suspect"]:
+        longer = _report_of(member.outside, member.label)
+        report = longer if SEVERITY[longer.verdict] >= SEVERITY["suspect"] else report
     return _Process(member, report, _process_row(member, report))
+
+
+def _report_of(run: Run, label: str) -> Report:
+    return diagnose(replace(run, info=replace(run.info, name=label)))
 
 
 def _process_row(member: Member, report: Report) -> ProcessRow:

@@ -13,7 +13,7 @@ from leakguard.model.units import MB, format_bytes, format_change
 # comes and goes raises none of them.
 _PARTS, _LEAST_STEP = 4, 1 * MB
 # The fewest points of a part.
-_POINTS = 2
+_POINTS_OF_A_PART = 2
 # A place with less is not worth a row. Chosen.
 _SMALL = 1 * MB
 #: The kernel drops it before it kills a process, so its growth is no leak.
@@ -53,7 +53,7 @@ def pod_remarks(rows: Sequence[PodRow]) -> Iterator[str]:
 def _bytes_per_minute(points: Sequence[Point]) -> float:
     """Return the growth of a place that rises from part to part of its record; 0 of another."""
     size = len(points) // _PARTS
-    if size < _POINTS:
+    if size < _POINTS_OF_A_PART:
         return 0.0
     begins = range(len(points) - _PARTS * size, len(points), size)
     parts = [points[begin : begin + size] for begin in begins]

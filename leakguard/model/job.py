@@ -15,11 +15,15 @@ State = Literal["running", "finished", "lost", "unknown"]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Member:
-    """One process of a job with its latest run; ``restarts`` counts its earlier runs."""
+    """One process of a job with its latest run; ``restarts`` counts its earlier runs.
+
+    ``outside`` is what was seen of it from outside, if its run is that of a few attached looks.
+    """
 
     run: Run
     state: State
     restarts: int = 0
+    outside: Run | None = None
 
     @property
     def label(self) -> str:

@@ -190,7 +190,10 @@ def _of_now(members: list[Member], observers: Set[tuple[object, object]]) -> Ite
         if not _is_left_over(member, size, here)
         and (member.run.info.pid is None or best[_place(member)] is member)
     ]
-    return (_unique(member, kept) for member in kept)
+    outside = {_place(m): m.run for m in sorted(members, key=_closeness) if m.run.info.observer}
+    for member in kept:
+        seen = outside.get(_place(member)) if member.run.info.attached else None
+        yield replace(_unique(member, kept), outside=seen)
 
 
 def _is_left_over(member: Member, size: int | None, here: Set[tuple[object, object]]) -> bool:

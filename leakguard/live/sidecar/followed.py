@@ -30,7 +30,7 @@ _FIRST_WRITING, _LAST_WRITING = 10.0, 60.0
 
 
 @dataclass(slots=True)
-class Followed:
+class FollowedProcess:
     """The samples of one process, and the file with them.
 
     Attributes:
@@ -52,7 +52,7 @@ class Followed:
     _spacing: float = _FIRST_WRITING
 
     @classmethod
-    def of(cls, pid: int, began: float, root: bool, job: RunDirectory) -> Followed:
+    def of(cls, pid: int, began: float, root: bool, job: RunDirectory) -> FollowedProcess:
         """Return a process that is followed from now on.
 
         Raises:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from leakguard.errors import UsageError
 from leakguard.live.run_directory import RunDirectory
-from leakguard.live.sidecar.followed import Followed
+from leakguard.live.sidecar.followed import FollowedProcess
 from leakguard.live.sidecar.job_processes import JobProcesses
 from leakguard.live.sidecar.pod_record import PodRecord
 from leakguard.live.sidecar.start import lock_of
@@ -23,7 +23,7 @@ _SAMPLE_EVERY, _OWN_SHARE = 1.0, 0.01
 _LAST_VISITS = 60.0
 # The most files of processes without a guard. Chosen: a job that starts workers all the time would
 # fill the run directory.
-_MOST_FILES = 256
+_MOST_OUTSIDE_FILES = 256
 # What it adds to its own niceness, and to the kernel's liking to kill it when memory runs out:
 # rather the sidecar than the job.
 _NICER, _KILLED_FIRST = 5, "500"
@@ -38,7 +38,7 @@ class Sidecar:
     visits: Visits
     pod: PodRecord
     _root: int
-    _followed: dict[tuple[int, float], Followed] = field(default_factory=dict)
+    _followed: dict[tuple[int, float], FollowedProcess] = field(default_factory=dict)
     _files: int = 0
 
     @classmethod
@@ -66,7 +66,7 @@ class Sidecar:
         for who in self._followed.keys() - now.items():
             self._followed.pop(who).end()
         for pid, began in now.items():
-            if (pid, began) not in self._followed and self._files < _MOST_FILES:
+            if (pid, began) not in self._followed and self._files < _MOST_OUTSIDE_FILES:
                 self._add(pid, began)
         self.pod.look(now)
         for one in list(self._followed.values()):
@@ -83,10 +83,10 @@ class Sidecar:
 
     def _add(self, pid: int, began: float) -> None:
         with contextlib.suppress(UsageError):  # it has just ended
-            self._followed[pid, began] = Followed.of(pid, began, pid == self._root, self.job)
+            self._followed[pid, began] = FollowedProcess.of(pid, began, pid == self._root, self.job)
             self._files += 1
 
-    def _sample(self, one: Followed) -> None:
+    def _sample(self, one: FollowedProcess) -> None:
         try:
             width = one.sample()
         except ProcessLookupError:
@@ -105,7 +105,7 @@ class Sidecar:
                     self._put_off(one, visited.problem)
                     one.next_visit = float("inf") if visited.found else one.next_visit
 
-    def _put_off(self, one: Followed, problem: str | None) -> None:
+    def _put_off(self, one: FollowedProcess, problem: str | None) -> None:
         """Leave a process alone for a while; from visit to visit it is twice as long."""
         one.next_visit, one.pause = time.monotonic() + one.pause, 2 * one.pause
         one.ascent.begin_anew()

@@ -18,7 +18,7 @@ _AT_A_TIME, _MOST_FOUND = 2, 8
 _LOOKS, _LEAST_EVERY, _MOST_EVERY = 12, 2.0, 60.0
 # Seconds that a process may take to come back to Python code: a worker that waits for its next task
 # does not, and what it leaks it leaks in its tasks.
-_PATIENCE = 30.0
+_VISIT_PATIENCE = 30.0
 _FOUND = 1
 
 
@@ -61,7 +61,7 @@ class Visits:
             every = min(max(window, _LEAST_EVERY), _MOST_EVERY)
             words = command(
                 "attach", str(pid), "--began", f"{began!r}", "--every", f"{every:g}",
-                "--looks", f"{_LOOKS}", "--wait", f"{_PATIENCE:g}", "--quiet",
+                "--looks", f"{_LOOKS}", "--wait", f"{_VISIT_PATIENCE:g}", "--quiet",
                 "--grows", "--fail-on", "leak", "-o", f"{self.folder}/",
             )  # fmt: skip
             self._under_way[pid] = subprocess.Popen(
