@@ -46,6 +46,8 @@ def start_sidecar(folder: Path, file: Path | None = None) -> None:
     It follows this process and those below it: while the process has its run ``file`` open, or else
     until the process ends.
     """
+    if os.environ.get("LEAKGUARD_SIDECAR") == "0":
+        return
     if not sys.platform.startswith("linux") or not _PYTHON.search(sys.executable or ""):
         return
     with contextlib.suppress(Exception):  # the job goes on, and its guards write their runs
