@@ -180,19 +180,21 @@ def _of_now(members: list[Member], observers: Set[tuple[object, object]]) -> Ite
     inside = [member for member in members if member.run.info.observer is None]
     sizes = [(m.run.info.started or "", m.run.info.world_size) for m in inside]
     size = max(((when, n) for when, n in sizes if n is not None), default=("", None))[1]
-    here = {_place(member) for member in inside} | observers
+    here = {_process_of(member) for member in inside} | observers
     best: dict[tuple[object, object], Member] = {}
     for member in sorted(members, key=_closeness):
-        best[_place(member)] = member
+        best[_process_of(member)] = member
     kept = [
         member
         for member in members
         if not _is_left_over(member, size, here)
-        and (member.run.info.pid is None or best[_place(member)] is member)
+        and (member.run.info.pid is None or best[_process_of(member)] is member)
     ]
-    outside = {_place(m): m.run for m in sorted(members, key=_closeness) if m.run.info.observer}
+    outside = {
+        _process_of(m): m.run for m in sorted(members, key=_closeness) if m.run.info.observer
+    }
     for member in kept:
-        seen = outside.get(_place(member)) if member.run.info.attached else None
+        seen = outside.get(_process_of(member)) if member.run.info.attached else None
         yield replace(_unique(member, kept), outside=seen)
 
 
@@ -204,7 +206,7 @@ def _is_left_over(member: Member, size: int | None, here: Set[tuple[object, obje
     return info.observer is not None and (info.host, info.observer) not in here
 
 
-def _place(member: Member) -> tuple[object, object]:
+def _process_of(member: Member) -> tuple[object, object]:
     return member.run.info.host, member.run.info.pid
 
 
