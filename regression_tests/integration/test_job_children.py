@@ -93,5 +93,5 @@ def test_child_that_leaks_is_named_with_its_holder_and_its_calm_sibling_is_left_
     report, each = diagnose_job(load_job(folder))
     assert report.verdict == "leak"
     (own,) = (one for one in each if one.run.info.pid == int(leaking))
-    assert own.findings[0].held_by.startswith("__mp_main__.kept")
+    assert own.findings[0].held_by.startswith("__main__.kept")
     assert json.loads((folder / next(folder.glob("pod-*.json")).name).read_bytes())["pod"]
