@@ -35,6 +35,11 @@ from leakguard.model import Snapshot
 from leakguard.phase import phase
 
 
+# In the path of our own modules that a copy of this process imports while ``leakguard attach`` looks
+# into it. They are none of the program, and a guard that began with their loops would be the copy's.
+_LODGED = "/leakguard-attach-"
+
+
 class Watching:
     """Follows the program of a plan; the guard starts with the first generation.
 
@@ -83,6 +88,8 @@ class Watching:
         return Loops(self.pace, file)
 
     def _compiled(self, source: str, file: str) -> CodeType | None:
+        if _LODGED in file:
+            return None
         return compiled_module(source, file, self.loops_of(file), self.mentioned)
 
     def changes_of_main(self) -> dict[Target, Change]:
