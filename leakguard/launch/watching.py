@@ -34,9 +34,8 @@ from leakguard.live.sinks import complain
 from leakguard.model import Snapshot
 from leakguard.phase import phase
 
-
-# In the path of our own modules that a copy of this process imports while ``leakguard attach`` looks
-# into it. They are none of the program, and a guard that began with their loops would be the copy's.
+# In the path of our own modules that a copy of this process imports for ``leakguard attach``. They
+# are none of the program, and a guard that began with their loops would be that of the copy.
 _LODGED = "/leakguard-attach-"
 
 
