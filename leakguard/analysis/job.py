@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from leakguard.analysis.diagnosis import diagnose
-from leakguard.model import Finding, Report
-from leakguard.model.finding import SEVERITY
+from leakguard.analysis.pod import growing_places, pod_remarks, pod_rows
+from leakguard.model import Finding, Report, Run
+from leakguard.model.finding import SEVERITY, Verdict
 from leakguard.model.job import Job, Member, ProcessRow
+from leakguard.model.pod import PodRow
 from leakguard.model.units import MB, format_bytes, format_change
 
 # If all processes grow, name the process that grows more than this many times as fast as the median
@@ -54,22 +56,38 @@ def diagnose_job(job: Job) -> tuple[Report, list[Report]]:
         name=f"{job.name}, {'a job of ' if job.of == 'process' else ''}{_counted(job, count)}",
         rank=None,
     )
+    beside = tuple(pod_rows(job.pods))
     report = replace(
         worst.report,
+        verdict=_verdict(worst, beside),
         run=replace(worst.report.run, info=info, notes=(*job.notes, *worst.report.run.notes)),
-        headline=_headline(job, judged, growing, worst),
+        headline=_headline(job, judged, growing, worst, growing_places(beside)),
         findings=tuple(_findings(growing)),
         forecast=None,  # the growth of one process does not predict the memory of all processes
         processes=tuple(one.row for one in judged),
-        remarks=tuple(_remarks(job, judged, growing)),
+        beside=beside,
+        remarks=(*_remarks(job, judged, growing), *pod_remarks(beside)),
     )
     return report, [one.report for one in judged]
 
 
+def _verdict(worst: _Process, beside: Sequence[PodRow]) -> Verdict:
+    """Return the verdict of the job; a place beside the processes that grows is one witness."""
+    own = worst.report.verdict
+    return "suspect" if growing_places(beside) and SEVERITY[own] < SEVERITY["suspect"] else own
+
+
 def _judged(member: Member) -> _Process:
-    info = replace(member.run.info, name=member.label)
-    report = diagnose(replace(member.run, info=info))
+    """Diagnose a process; what a few attached looks did not find, a longer record may show."""
+    report = _report_of(member.run, member.label)
+    if member.outside is not None and SEVERITY[report.verdict] < SEVERITY["suspect"]:
+        longer = _report_of(member.outside, member.label)
+        report = longer if SEVERITY[longer.verdict] >= SEVERITY["suspect"] else report
     return _Process(member, report, _process_row(member, report))
+
+
+def _report_of(run: Run, label: str) -> Report:
+    return diagnose(replace(run, info=replace(run.info, name=label)))
 
 
 def _process_row(member: Member, report: Report) -> ProcessRow:
@@ -122,8 +140,16 @@ def _findings(growing: Sequence[_Process]) -> list[Finding]:
 
 
 def _headline(
-    job: Job, judged: Sequence[_Process], growing: Sequence[_Process], worst: _Process
+    job: Job,
+    judged: Sequence[_Process],
+    growing: Sequence[_Process],
+    worst: _Process,
+    places: Sequence[PodRow],
 ) -> str:
+    if places and not growing:
+        names = " and ".join(row.place for row in places)
+        rate = format_change(sum(row.bytes_per_minute for row in places))
+        return f"{names} grows by {rate} a minute, beside the processes, none of which grows."
     if not growing:
         if worst.report.verdict == "inconclusive" and len(judged) > 1:
             return f"Cannot tell: {worst.row.label}: {_sentence(worst)}"

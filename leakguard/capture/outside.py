@@ -27,7 +27,7 @@ _ADVANCE = 0.2
 _READING_SHARE = 0.01
 # Processes that frameworks start for their own purposes. They hold no data of the program.
 _HELPERS = (b"multiprocessing.resource_tracker", b"multiprocessing.forkserver",
-            b"leakguard.store.remote_copy")  # fmt: skip
+            b"leakguard.store.remote_copy", b"leakguard.live.sidecar")  # fmt: skip
 
 
 def shared_pages(pid: int | str = "self") -> Reading:
@@ -105,12 +105,31 @@ def largest_mappings(pid: int, most: int = 8) -> list[tuple[str, int, int]]:
     return [(name, size, private[name]) for name, size in rss.most_common(most) if size]
 
 
+def environment_of(pid: int) -> dict[str, str]:
+    """Return the environment that a process was started with; empty if it cannot be read."""
+    try:
+        with _open(f"/proc/{pid}/environ", "rb") as file:
+            entries = os.fsdecode(file.read()).split("\0")
+    except OSError:
+        return {}
+    pairs = (entry.partition("=") for entry in entries)
+    return {name: value for name, equals, value in pairs if equals}
+
+
 def descendants(pid: int) -> Iterator[int]:
-    """Yield all descendants of ``pid`` except helpers of multiprocessing; Linux only."""
+    """Yield all descendants of ``pid`` except helpers of multiprocessing and ours; Linux only."""
+    yield from _below(pid, b"")
+
+
+def _below(pid: int, line: bytes) -> Iterator[int]:
+    """Yield the descendants of a process with that command line."""
     for child in _children_of(pid):
-        if not _is_helper(child):
+        own = _command_line(child)
+        # A worker of a fork server is a fork of it, and has its command line.
+        is_worker = own == line and any(helper in own for helper in _HELPERS)
+        if not _is_copy(child) and (is_worker or not is_helper(child)):
             yield child
-        yield from descendants(child)
+        yield from _below(child, own)
 
 
 def _children_of(pid: int) -> Iterator[int]:
@@ -123,20 +142,30 @@ def _children_of(pid: int) -> Iterator[int]:
                 yield from map(int, file.read().split())
 
 
-def _is_helper(pid: int) -> bool:
-    """Return whether a process is no worker: it is a framework's helper or the guard's copy.
+def is_helper(pid: int) -> bool:
+    """Return whether a process is no worker: a framework's helper, or one of ours."""
+    line = _command_line(pid)
+    return _is_copy(pid) or any(helper in line for helper in _HELPERS)
 
-    The guard's copies have no exit signal, which is the 36th number after the name.
+
+def _is_copy(pid: int) -> bool:
+    """Return whether a process is a copy that a guard has made, or has ended.
+
+    Such a copy has no exit signal, which is the 36th number after the name.
     """
     try:
         with _open(f"/proc/{pid}/stat", "rb") as file:
-            if file.read(4096).rpartition(b")")[2].split()[35] == b"0":
-                return True
-        with _open(f"/proc/{pid}/cmdline", "rb") as file:
-            line = file.read(4096)
+            return file.read(4096).rpartition(b")")[2].split()[35] == b"0"
     except (OSError, IndexError):
         return True
-    return any(helper in line for helper in _HELPERS)
+
+
+def _command_line(pid: int) -> bytes:
+    try:
+        with _open(f"/proc/{pid}/cmdline", "rb") as file:
+            return file.read(4096)
+    except OSError:
+        return b""
 
 
 # If a forked process shares more bytes than this with its parent, no look is taken. A look writes

@@ -14,8 +14,12 @@ import click
 
 from leakguard.cli.output import complain, wants_color, write_document
 from leakguard.cli.report import fails
+from leakguard.errors import UsageError
 from leakguard.launch.attach.attached_run import AttachedRun, Timetable
 from leakguard.launch.attach.attachment import attached_to
+from leakguard.live.beacon import process_began
+from leakguard.live.run_directory import run_directory
+from leakguard.model import Report
 from leakguard.model.finding import Verdict
 from leakguard.render import document
 from leakguard.render.text import columns
@@ -32,18 +36,25 @@ _MAKE_A_RUN = 2
               metavar="N", help="Leave after N looks.")  # fmt: skip
 @click.option("--for", "seconds", type=click.FloatRange(min=0.1), metavar="SECONDS",
               help="Leave after SECONDS, instead of a number of looks.")  # fmt: skip
-@click.option("-o", "--output", "out", metavar="RUN", type=click.Path(path_type=Path),
-              help="The run file (default: leakguard-PID.jsonl).")  # fmt: skip
+@click.option("-o", "--output", "out", metavar="RUN|DIR/",
+              help="The run file (default: leakguard-PID.jsonl), or the folder of a job, in which "
+                   "the process gets a file of its own.")  # fmt: skip
 @click.option("--wait", default=10.0, show_default=True, type=click.FloatRange(min=0.1),
               metavar="SECONDS", help="Give up if the process has not come back to Python code "
               "after SECONDS.")  # fmt: skip
 @click.option("--fail-on", type=click.Choice(("leak", "suspect")),
               help="Exit with status 1 at this verdict or worse.")  # fmt: skip
+@click.option("--quiet", is_flag=True, help="Write the run, and show no report.")
+@click.option("--began", type=float, hidden=True,
+              help="Only if the process began then, as its number may be another's.")  # fmt: skip
+@click.option("--grows", is_flag=True, hidden=True,
+              help="Its memory is known to grow, so that the first suspect is traced.")  # fmt: skip
 @click.option("--color", type=click.Choice(("auto", "always", "never")), default="auto",
               show_default=True)  # fmt: skip
 def attach(
-    pid: int, every: float, looks: int, seconds: float | None, out: Path | None, wait: float,
-    fail_on: Verdict | None, color: str,
+    pid: int, every: float, looks: int, seconds: float | None, out: str | None, wait: float,
+    fail_on: Verdict | None, quiet: bool, began: float | None, grows: bool,
+    color: str,
 ) -> int:  # fmt: skip
     """Attach to the Python process PID as it is, find what leaks, and leave.
 
@@ -55,13 +66,24 @@ def attach(
     from leakguard.analysis import diagnose
 
     count = looks if seconds is None else max(_MAKE_A_RUN, math.ceil(seconds / every))
-    file = out or Path(f"leakguard-{pid}.jsonl")
+    job = run_directory(out)
+    if job is not None and job.is_remote:
+        raise UsageError(f"-o {out}: give a folder of this machine")
+    if began is not None and process_began(pid) != began:
+        raise UsageError(f"process {pid} has ended")
+    file = Path(out or f"leakguard-{pid}.jsonl")
     with attached_to(pid, wait) as session, _stopping() as stop:
-        attached = AttachedRun(session, Timetable(every, count, file), stop)
+        attached = AttachedRun(session, Timetable(every, count, file, job, grows), stop)
         run = attached.follow(lambda number: _tell(number, count))
+    report = diagnose(run)
+    if not quiet:
+        _show(attached, report, color, fail_on)
+    return int(fails([report], fail_on))
+
+
+def _show(attached: AttachedRun, report: Report, color: str, fail_on: Verdict | None) -> None:
     if attached.ended is not None:
         complain(f"{attached.ended}; the report is of the looks until then")
-    report = diagnose(run)
     write_document(
         document(
             [report], "terminal", width=columns(), color=wants_color(color, None),
@@ -69,8 +91,7 @@ def attach(
         ),
         None,
     )  # fmt: skip
-    complain(f"the run is in {file}: leakguard report {file}")
-    return int(fails([report], fail_on))
+    complain(f"the run is in {attached.out}: leakguard report {attached.out}")
 
 
 def _tell(number: int, count: int) -> None:

@@ -12,6 +12,7 @@ from leakguard.errors import UsageError
 from leakguard.launch.interpreter import replace_process
 from leakguard.launch.plan import STANDARD_INPUT, Form, Plan
 from leakguard.launch.program import place_of_modules
+from leakguard.live.run_directory import job_of_environment
 
 
 @click.command("run", context_settings={"allow_interspersed_args": False})
@@ -26,7 +27,7 @@ from leakguard.launch.program import place_of_modules
               help="Count N calls, steps or resets as one generation.")  # fmt: skip
 @click.option("-o", "--output", "out", metavar="FILE|DIR/",
               help="The run file (default: leakguard-SCRIPT.jsonl), or a folder or URL in which "
-                   "each process writes its own.")  # fmt: skip
+                   "each process writes its own (default: LEAKGUARD_JOB).")  # fmt: skip
 @click.option("--log", metavar="FILE",
               help="Write each generation's text blocks to FILE; - is standard error.")  # fmt: skip
 @click.option("-m", "form", flag_value="module", help="SCRIPT is a module, as for python -m.")
@@ -47,7 +48,8 @@ def run(
     frameworks, else optimizer steps, environment resets, or turns of the script's own loop.
     """
     form = form or "path"
-    place = _absolute(out or f"leakguard-{_short_name(program, form)}.jsonl")
+    usual = job_of_environment() or f"leakguard-{_short_name(program, form)}.jsonl"
+    place = _absolute(out or usual)
     plan = Plan(program, form, phases, watches, generation, every, place, log)
     plan.targets()
     _check(program, form)

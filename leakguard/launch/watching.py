@@ -29,9 +29,14 @@ from leakguard.launch.target import MAIN, Target
 from leakguard.live.answering import ASKED, Answering
 from leakguard.live.call_stack import with_room
 from leakguard.live.generations import Generation
+from leakguard.live.sidecar.start import start_sidecar
 from leakguard.live.sinks import complain
 from leakguard.model import Snapshot
 from leakguard.phase import phase
+
+# In the path of our own modules that a copy of this process imports for ``leakguard attach``. They
+# are none of the program, and a guard that began with their loops would be that of the copy.
+_LODGED = "/leakguard-attach-"
 
 
 class Watching:
@@ -75,12 +80,16 @@ class Watching:
         self._main_wait.listen()
         self.imports.listen()
         atexit.register(self._say_what_was_missed)
+        if self._is_directory and "://" not in (self.plan.out or ""):
+            start_sidecar(Path(self.plan.out or ""))
 
     def loops_of(self, file: str) -> Loops:
         """Return the object whose methods the marks in the code of a file call."""
         return Loops(self.pace, file)
 
     def _compiled(self, source: str, file: str) -> CodeType | None:
+        if _LODGED in file:
+            return None
         return compiled_module(source, file, self.loops_of(file), self.mentioned)
 
     def changes_of_main(self) -> dict[Target, Change]:

@@ -32,6 +32,7 @@ from leakguard.live.safety import Safety
 from leakguard.live.schedule import Prices, Schedule
 from leakguard.live.scribe import Scribe, TakenLooks
 from leakguard.live.settings import Settings
+from leakguard.live.sidecar.start import start_sidecar
 from leakguard.live.sinks import Sinks
 from leakguard.live.suspicion import Suspicion
 from leakguard.live.traced_generation import TracedGeneration
@@ -113,6 +114,7 @@ def _journal(settings: Settings) -> Journal:
     )
     if directory is not None and settings.out is not None:
         journal.share(Children(settings.out.parent, info), settings.copy_to)
+        start_sidecar(settings.out.parent, settings.out)
     return journal
 
 

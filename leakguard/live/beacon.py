@@ -74,8 +74,6 @@ def process_began(pid: int) -> float | None:
     On Linux, it is in clock ticks since boot, which do not change when the clock is set. On other
     systems, it is in seconds since 1970. Source: proc_pid_stat(5), ``starttime``.
     """
-    import psutil
-
     try:
         told = Path(f"/proc/{pid}/stat").read_bytes()
         # Field 2, the name of the program, is in brackets and may itself contain spaces and
@@ -84,6 +82,8 @@ def process_began(pid: int) -> float | None:
         return float(told.rpartition(b")")[2].split()[19])
     except (OSError, IndexError, ValueError):
         pass
+    import psutil  # not above: the sidecar of a job does without it
+
     try:
         return float(psutil.Process(pid).create_time())
     except psutil.Error:

@@ -46,8 +46,10 @@ class OutsideRun:
         pid: int,
         read: Callable[[int], Reading] = outside_view,
         clock: Callable[[], float] = time.monotonic,
+        info: RunInfo | None = None,
+        kept: int = _KEPT,
     ) -> None:
-        """Start watching.
+        """Start watching; ``info`` replaces the usual facts about the run.
 
         Raises:
             UsageError: there is no such process, or it belongs to another user.
@@ -63,7 +65,10 @@ class OutsideRun:
         except OSError as error:
             raise UsageError(f"cannot watch process {pid}: {error.strerror}") from None
         now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
-        self._info = RunInfo(
+        self._kept = kept
+        self.latest: Reading = {}
+        self.unavailable: dict[str, str] = {}
+        self.info = info or RunInfo(
             source="outside",
             name=f"process {pid}",
             pid=pid,
@@ -80,6 +85,7 @@ class OutsideRun:
             self.is_over = True
             return False
         self._taken += 1
+        self.latest = reading
         if self._taken % self._stride == 0:
             self._add(reading)
         return True
@@ -88,14 +94,23 @@ class OutsideRun:
         """Return the run so far."""
         if not self._snapshots:
             return []
-        return [Run(self._info, tuple(self._snapshots), finished=self.is_over)]
+        return [Run(self.info, tuple(self._snapshots), finished=self.is_over)]
 
     def _add(self, reading: Reading) -> None:
         seconds, number = self._clock() - self._began, self._taken
         label = f"Sample {number}"
         self._snapshots.append(
-            Snapshot(number - 1, label, "generation", None, number, seconds, dict(reading))
+            Snapshot(
+                number - 1,
+                label,
+                "generation",
+                None,
+                number,
+                seconds,
+                dict(reading),
+                unavailable=dict(self.unavailable),
+            )
         )
-        if len(self._snapshots) > _KEPT:
+        if len(self._snapshots) > self._kept:
             self._stride *= 2
             del self._snapshots[1::2]

@@ -15,6 +15,8 @@ from leakguard.errors import UsageError, shown
 from leakguard.model.secrets import without_secrets
 from leakguard.store import is_url
 
+#: Environment variable that names the run directory of a job, for all processes that inherit it.
+JOB_VARIABLE = "LEAKGUARD_JOB"
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
 _LONGEST_FILE_NAME = 60  # characters of one part of a file name
 
@@ -67,6 +69,14 @@ class RunDirectory:
             return Path(self.place) / name, None
         own = Path(tempfile.mkdtemp(prefix="leakguard-run-"))
         return own / name, f"{self.place.rstrip('/')}/{name}"
+
+
+def job_of_environment(environment: Mapping[str, str] = os.environ) -> str | None:
+    """Return the run directory that ``LEAKGUARD_JOB`` names, absolute; None if it names none."""
+    place = environment.get(JOB_VARIABLE, "").strip()
+    if not place or is_url(place):
+        return place or None
+    return f"{os.path.abspath(place)}/"  # noqa: PTH100 - links stay as the user names them
 
 
 def run_directory(out: str | os.PathLike[str] | None) -> RunDirectory | None:

@@ -21,7 +21,7 @@ from leakguard.live.beacon import SIGNALS
 from leakguard.live.diagnosing import OnLeak
 from leakguard.live.names import plain_text
 from leakguard.live.project_settings import checked_patterns
-from leakguard.live.run_directory import RunDirectory, identity, run_directory
+from leakguard.live.run_directory import RunDirectory, identity, job_of_environment, run_directory
 from leakguard.live.sinks import Log, Sink, checked_sinks, log_sink
 from leakguard.model.units import MB, format_bytes, parse_size
 
@@ -115,6 +115,7 @@ def checked_settings(
         UsageError: an argument is invalid; the message names it and lists the valid values.
     """
     on_screen = _is_on_screen(report)
+    out = job_of_environment() if out is None else out
     directory = run_directory(out)
     return Settings(
         watch=Watchlist(watch),

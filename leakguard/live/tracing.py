@@ -51,7 +51,7 @@ class Tracing:
     """Traces one later generation once the run so far has a suspect; a healthy run pays nothing.
 
     The suspect must also have been one in the previous diagnosis, because some vanish with the next
-    generation.
+    generation; not so if the process is known to grow (``grows``).
 
     A second generation is traced for another suspect, or if the first suspect was not found. If the
     first trace was cut, perhaps before the growth, the second trace records fewer frames and is
@@ -61,6 +61,7 @@ class Tracing:
     trace: Trace = "auto"
     tracers: Mapping[str, Start] = field(default_factory=lambda: TRACERS)
     lines_are_known: Callable[[], bool] = lambda: False
+    grows: bool = False
     _problem: str | None = None
     _instead: str | None = None
     _suspects: tuple[Suspect, ...] = ()
@@ -128,7 +129,7 @@ class Tracing:
             f
             for f in found
             if f.created_at is None
-            and subject(f) in self._before
+            and (self.grows or subject(f) in self._before)
             and self._tried.get(f.fingerprint, 0) < 2
         ]
         self._before = frozenset(map(subject, found))

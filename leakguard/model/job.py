@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from leakguard.model.finding import Verdict
+from leakguard.model.pod import Pod
 from leakguard.model.run import Run
 
 #: A ``lost`` process ended without notice; an ``unknown`` one may be lost or still running.
@@ -14,18 +15,22 @@ State = Literal["running", "finished", "lost", "unknown"]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Member:
-    """One process of a job with its latest run; ``restarts`` counts its earlier runs."""
+    """One process of a job with its latest run; ``restarts`` counts its earlier runs.
+
+    ``outside`` is what was seen of it from outside, if its run is that of a few attached looks.
+    """
 
     run: Run
     state: State
     restarts: int = 0
+    outside: Run | None = None
 
     @property
     def label(self) -> str:
         """The name of the process: ``rank 3``, ``rank 3 loader0``, ``child 4711 of rank 0``."""
         info = self.run.info
         rank = None if info.rank is None else f"rank {info.rank}"
-        if info.observer is not None:
+        if info.observer is not None and info.role is not None:
             return f"child {info.pid} of {rank or 'main'}"
         return " ".join(word for word in (rank, info.role) if word) or "main"
 
@@ -40,6 +45,7 @@ class Job:
         others: runs in the same folder that belong to no job.
         notes: files that could not be read, and why.
         of: what a member is: a ``process``, or a ``pod`` or ``GPU`` that a log describes.
+        pods: what the pods of its processes hold beside them.
     """
 
     name: str
@@ -47,6 +53,7 @@ class Job:
     others: tuple[Run, ...] = ()
     notes: tuple[str, ...] = ()
     of: str = "process"
+    pods: tuple[Pod, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from leakguard.model.finding import Cleared, Finding, Ignored, Verdict
 from leakguard.model.forecast import Forecast
 from leakguard.model.job import ProcessRow
 from leakguard.model.ledger import Ledger
+from leakguard.model.pod import PodRow
 from leakguard.model.run import Run
 
 
@@ -71,6 +72,7 @@ class Report:
         balance: how much of the growth of live memory is explained; None if it does not grow.
         limits: what this run could not have detected.
         processes: for a job, one row per process; ``run`` is the run of the worst process.
+        beside: for a job, what its pods hold beside the processes, one row per place.
         remarks: sentences about the job: what its processes share, their total, and those lost.
         death: how the run ended, if it recorded no end or ran out of memory; None otherwise.
     """
@@ -91,6 +93,7 @@ class Report:
     balance: Balance | None = None
     limits: tuple[str, ...] = ()
     processes: tuple[ProcessRow, ...] = ()
+    beside: tuple[PodRow, ...] = ()
     remarks: tuple[str, ...] = ()
     death: Death | None = None
 

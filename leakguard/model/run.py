@@ -23,6 +23,7 @@ class RunInfo:
     For one process of several, ``job`` names the run directory. ``rank``, ``local_rank`` and
     ``world_size`` are the launcher's. ``role`` names a process that a rank does not identify
     (``loader0``). ``forked`` is true if the process began with the pages of its parent.
+    ``attached`` is true if the looks were taken by ``leakguard attach``.
     ``observer`` is the pid of the process that watched this one from outside; None if the process
     watched itself. ``series_of`` says what ``role`` names if that is no process: ``pod``, ``GPU``.
     ``generation_means`` says what one generation is, if known. ``without_scan`` says why the heap
@@ -52,6 +53,7 @@ class RunInfo:
     generation_means: str | None = None
     without_scan: str | None = None
     series_of: str | None = None
+    attached: bool = False
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -90,6 +90,8 @@ def report_value(report: Report) -> Json:
     if report.processes:
         value["processes"] = [asdict(row) for row in report.processes]
         value["remarks"] = list(report.remarks)
+    if report.beside:
+        value["beside"] = [asdict(row) for row in report.beside]
     return value
 
 

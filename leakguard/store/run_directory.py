@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -14,8 +14,10 @@ from pathlib import Path
 from leakguard.errors import UnreadableRun
 from leakguard.model import Run
 from leakguard.model.job import Job, Member, State
+from leakguard.model.pod import Pod
 from leakguard.model.secrets import without_secrets
 from leakguard.store import jsonl
+from leakguard.store.pod_file import read_pods
 from leakguard.store.remote_copy import file_system
 from leakguard.store.run_lock import is_locked
 
@@ -42,11 +44,16 @@ def read_job(folder: Path, *, is_copy: bool = False) -> Job | None:
         UnreadableRun: the folder cannot be read.
     """
     notes: list[str] = []
-    return job_of(list(_read(folder, notes)), notes, is_copy=is_copy)
+    pods = tuple(read_pods(folder))
+    return job_of(list(_read(folder, notes)), notes, pods, is_copy=is_copy)
 
 
 def job_of(
-    read: Sequence[tuple[Path, list[Run]]], notes: Iterable[str] = (), *, is_copy: bool = False
+    read: Sequence[tuple[Path, list[Run]]],
+    notes: Iterable[str] = (),
+    pods: tuple[Pod, ...] = (),
+    *,
+    is_copy: bool = False,
 ) -> Job | None:
     """Return the job that the runs of these files form; None if no run belongs to a job."""
     files: list[_File] = []
@@ -57,11 +64,14 @@ def job_of(
         files += [_file(run, _state(run, path, is_copy)) for run in mine]
     if not files:
         return None
-    members = sorted(_of_now(list(_members(files))), key=_by_rank)
+    observers = {(pod.host, pod.observer) for pod in pods}
+    members = sorted(_of_now(list(_members(files)), observers), key=_by_rank)
+    if not members:
+        return None
     name = max(files, key=lambda file: file.began).run.info.job or "job"
     kinds = {member.run.info.series_of or "process" for member in members}
     of = kinds.pop() if len(kinds) == 1 else "series"
-    return Job(name, tuple(members), tuple(others), tuple(notes), of)
+    return Job(name, tuple(members), tuple(others), tuple(notes), of, pods)
 
 
 @contextmanager
@@ -151,7 +161,7 @@ def _members(files: Iterable[_File]) -> Iterator[Member]:
             line.append(file)
     for lines in current.values():
         for line in lines:
-            yield Member(line[-1].run, line[-1].state, len(line) - 1)
+            yield Member(line[-1].run, line[-1].state, len({one.run.info.pid for one in line}) - 1)
 
 
 def _key(run: Run) -> tuple[object, ...]:
@@ -161,20 +171,50 @@ def _key(run: Run) -> tuple[object, ...]:
     return info.rank, info.role
 
 
-def _of_now(members: list[Member]) -> Iterator[Member]:
-    """Leave out processes of an earlier start of the job, and second records of a process."""
+def _of_now(members: list[Member], observers: Set[tuple[object, object]]) -> Iterator[Member]:
+    """Leave out processes of an earlier start of the job, and second records of a process.
+
+    What a guard wrote counts before what ``leakguard attach`` saw, and this before what was seen
+    from outside; of two that saw it from outside, the one with more generations.
+    """
     inside = [member for member in members if member.run.info.observer is None]
     sizes = [(m.run.info.started or "", m.run.info.world_size) for m in inside]
     size = max(((when, n) for when, n in sizes if n is not None), default=("", None))[1]
-    told = {(m.run.info.host, m.run.info.pid) for m in inside}
-    for member in members:
-        info = member.run.info
-        if size is not None and info.rank is not None and info.rank >= size:
-            continue
-        watched = info.observer is not None
-        if watched and ((info.host, info.pid) in told or (info.host, info.observer) not in told):
-            continue
-        yield _unique(member, members)
+    here = {_process_of(member) for member in inside} | observers
+    best: dict[tuple[object, object], Member] = {}
+    for member in sorted(members, key=_closeness):
+        best[_process_of(member)] = member
+    kept = [
+        member
+        for member in members
+        if not _is_left_over(member, size, here)
+        and (member.run.info.pid is None or best[_process_of(member)] is member)
+    ]
+    outside = {
+        _process_of(m): m.run for m in sorted(members, key=_closeness) if m.run.info.observer
+    }
+    for member in kept:
+        seen = outside.get(_process_of(member)) if member.run.info.attached else None
+        yield replace(_unique(member, kept), outside=seen)
+
+
+def _is_left_over(member: Member, size: int | None, here: Set[tuple[object, object]]) -> bool:
+    """Return whether a process is of an earlier start: a larger one, or one seen by another."""
+    info = member.run.info
+    if size is not None and info.rank is not None and info.rank >= size:
+        return True
+    return info.observer is not None and (info.host, info.observer) not in here
+
+
+def _process_of(member: Member) -> tuple[object, object]:
+    return member.run.info.host, member.run.info.pid
+
+
+def _closeness(member: Member) -> tuple[bool, bool, int, str]:
+    """Order the records of one process by how much they tell."""
+    info = member.run.info
+    rounds = 0 if info.observer is None else member.run.recorded_generations
+    return info.observer is None, not info.attached, rounds, info.started or ""
 
 
 def _unique(member: Member, members: list[Member]) -> Member:

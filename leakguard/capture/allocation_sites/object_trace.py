@@ -7,6 +7,7 @@ import functools
 import os
 import sys
 import tracemalloc
+from _tracemalloc import _get_object_traceback
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any, cast
@@ -41,8 +42,8 @@ def origin_of(item: Any) -> Lines | None:
         # Python 3.11 would look up such an object by the address of its collector header, but
         # its block begins earlier.
         return _at_address()(0, id(item) - _HEADERS)
-    trace = tracemalloc.get_object_traceback(item)
-    return None if trace is None else tuple((f.filename, f.lineno) for f in reversed(trace))
+    # The public function makes an object of each frame, which takes longer.
+    return cast("Lines | None", _get_object_traceback(item))
 
 
 @functools.cache

@@ -13,6 +13,7 @@ from pathlib import Path
 from threading import Event
 
 from leakguard.capture.heap import LARGE_OBJECT
+from leakguard.capture.outside import environment_of
 from leakguard.capture.process import memory_limit
 from leakguard.capture.watchlist import Watchlist
 from leakguard.errors import UsageError
@@ -24,6 +25,7 @@ from leakguard.live.journal import Journal
 from leakguard.live.look import Looker
 from leakguard.live.meter import CostMeter
 from leakguard.live.project_settings import project_ignores
+from leakguard.live.run_directory import RunDirectory, identity
 from leakguard.live.safety import Safety
 from leakguard.live.schedule import LAST, Prices, Schedule
 from leakguard.live.scribe import Scribe, SnapshotDraft
@@ -53,6 +55,7 @@ class Facts:
     engine: str
     without_scan: str | None
     packages: dict[str, str]
+    role: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +66,15 @@ class Timetable:
         every: seconds from the start of one look to the start of the next.
         looks: the number of looks; None for no limit.
         out: the file of the run; None if the run is not written.
+        job: the run directory in which the run gets a file of its own, instead of ``out``.
+        grows: whether the memory of the process is known to grow. Then the first suspect is traced.
     """
 
     every: float
     looks: int | None = None
     out: Path | None = None
+    job: RunDirectory | None = None
+    grows: bool = False
 
 
 @dataclass(slots=True)
@@ -84,6 +91,7 @@ class AttachedRun:
     ended: str | None = None
     looks: int = 0
     is_over: bool = False
+    out: Path | None = field(init=False)
     _begun: bool = False
     _safety: Safety = field(init=False)
     _journal: Journal = field(init=False)
@@ -92,6 +100,8 @@ class AttachedRun:
     _tracing: Tracing = field(init=False)
     _looked_at: float = 0.0
     _traced_from: float = 0.0
+    _began_at: float = 0.0
+    _number: int = 0
 
     def __post_init__(self) -> None:
         """Open the run.
@@ -102,7 +112,10 @@ class AttachedRun:
         session = self.session
         facts = session.ask("facts", Facts)
         info = _run_facts(session, facts, self.timetable)
-        self._journal = Journal(info, self.timetable.out, None, 1)
+        self.out = self.timetable.out
+        if self.timetable.job is not None:
+            info, self.out = _of_job(info, facts, self.timetable.job)
+        self._journal = Journal(info, self.out, None, 1)
         meter = CostMeter(time.perf_counter, lambda: session.costs.looking)
         self._safety = Safety(meter)
         sinks = Sinks((), self._safety)
@@ -110,7 +123,8 @@ class AttachedRun:
         recorder = RemoteRecorder(Watchlist(()), {}, LARGE_OBJECT, session=session)
         schedule = Schedule(None, meter, Prices(facts.engine, 0))
         self._looker = Looker(recorder, schedule, self._safety, Suspicion(), None)
-        self._tracing = Tracing("tracemalloc", {"tracemalloc": partial(RemoteTrace, session)})
+        tracers = {"tracemalloc": partial(RemoteTrace, session)}
+        self._tracing = Tracing("tracemalloc", tracers, grows=self.timetable.grows)
 
     def follow(self, tell: Callable[[int], object] = lambda number: None) -> Run:
         """Take the looks and return the run; ``tell`` is called with the number of each look."""
@@ -152,6 +166,7 @@ class AttachedRun:
 
     def _begin(self) -> None:
         self._begun, self._looked_at = True, time.monotonic()
+        self._began_at = self._looked_at
         look = self._looker.start(self._looker.recorder.read_all())
         self._scribe.write_snapshot(SnapshotDraft("Attached", "mark"), look, None)
         self._looker.remember()
@@ -159,24 +174,38 @@ class AttachedRun:
     def _look(self, index: int, *, last: bool) -> None:
         sites, self._looked_at = self._traced(), time.monotonic()
         reading = self._looker.recorder.read_all()
-        look = self._looker.generation(reading, index, LAST if last else _WHY, ())
+        number = self._number_now()
+        taken, self._number = number - self._number, number
+        look = self._looker.generation(reading, number - 1, LAST if last else _WHY, ())
         draft = SnapshotDraft(
-            f"Gen {index + 1}: End of generation",
+            f"Gen {number}: End of generation",
             "generation",
-            generation=index + 1,
+            generation=number,
+            taken=taken if taken > 1 else None,
             sites=sites or (),
             traced=sites is not None,
         )
-        self._scribe.write_snapshot(draft, look, index)
+        self._scribe.write_snapshot(draft, look, number - 1)
         if not last:
             self._choose(index + 1)
+
+    def _number_now(self) -> int:
+        """Return the number of this generation, by the time since the first look.
+
+        A look that was late, after a trace or on a busy machine, stands for as many generations as
+        would have been looked at: what grows by the second grows by the generation, too.
+        """
+        since = (self._looked_at - self._began_at) / self.timetable.every
+        return max(self._number + 1, round(since))
 
     @property
     def _pause(self) -> float:
         """Seconds until the next look is due."""
         every, (least, most) = self.timetable.every, _TRACED
         pause = max(self._looked_at + every - time.monotonic(), _LEAST_PAUSE * every)
-        return min(max(pause, least), most) if self._tracing.running else pause
+        if not self._tracing.running:
+            return pause
+        return least if self.timetable.grows else min(max(pause, least), most)
 
     def _traced(self) -> tuple[Site, ...] | None:
         """End the trace and return its sites; None if no trace was running."""
@@ -226,8 +255,30 @@ def _run_facts(session: Attachment, facts: Facts, timetable: Timetable) -> RunIn
         large_object=LARGE_OBJECT,
         ignore=project_ignores(),
         generation_means=f"{timetable.every:g} s",
+        attached=True,
         without_scan=None if facts.without_scan is None else _other_build(facts),
     )
+
+
+def _of_job(info: RunInfo, facts: Facts, job: RunDirectory) -> tuple[RunInfo, Path]:
+    """Return the facts about a process as one of a job, and the file of its run.
+
+    Its own guard, if it begins one later, writes another file.
+    """
+    pid = info.pid or 0
+    who = replace(identity(facts.role or f"process {pid}", environment_of(pid)), pid=pid)
+    told = replace(
+        info,
+        name=None,
+        started=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds"),
+        job=job.job,
+        host=who.host,
+        role=facts.role if who.rank is not None else who.role,
+        rank=who.rank,
+        local_rank=who.local_rank,
+        world_size=who.world_size,
+    )
+    return told, Path(job.place) / f"attached-{who.file_name}"
 
 
 def _other_build(facts: Facts) -> str:

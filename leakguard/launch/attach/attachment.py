@@ -183,12 +183,13 @@ class Attachment:
 
     # -- questions ------------------------------------------------------------------------------
 
-    def ask(self, question: str, kind: type[T], **details: object) -> T:
+    def ask(self, question: str, kind: type[T], *, untrace: bool = False, **details: object) -> T:
         """Return the answer of a new copy of the target; ``sight`` lists the questions.
 
         Args:
             question: the name of the question.
             kind: the type of the answer.
+            untrace: end the trace of the target once the copy is made.
             details: the arguments of the question.
 
         Raises:
@@ -197,9 +198,10 @@ class Attachment:
         """
         _check_memory(self.target.pid)
         text = json.dumps({"ask": question, **details}).encode()
+        order = f"look {_LONGEST_LOOK}{' untrace' if untrace else ''}"
         for _ in range(_MOST_HANGS):
             self._lodging.write(sight.QUESTION, text)
-            how, used, stood = self._ordered(f"look {_LONGEST_LOOK}").split()
+            how, used, stood = self._ordered(order).split()
             self.costs.looking += float(used)
             self.costs.copying.append(float(stood))
             if how != "hung":

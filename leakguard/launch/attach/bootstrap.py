@@ -110,7 +110,9 @@ def _carry_out(
             word, *rest = order.decode().split()
             said = "ok"
             if word == "look":
-                said = _look(folder, lock, float(rest[0]))
+                untrace = traces and rest[1:] == ["untrace"]
+                traces = traces and not untrace
+                said = _look(folder, lock, float(rest[0]), untrace)
             elif word == "trace":
                 traces = not _tracemalloc.is_tracing()
                 if traces:
@@ -126,8 +128,10 @@ def _carry_out(
             _tracemalloc.stop()
 
 
-def _look(folder: str, lock: tuple[int, int, int], seconds: float) -> str:
+def _look(folder: str, lock: tuple[int, int, int], seconds: float, untrace: bool) -> str:
     """Have a copy answer the question in the folder.
+
+    With ``untrace``, the trace ends as soon as the copy is made, which has what was traced.
 
     Returns:
         How the copy ended, its CPU seconds, and the seconds for which copying stopped the program.
@@ -144,6 +148,8 @@ def _look(folder: str, lock: tuple[int, int, int], seconds: float) -> str:
         finally:
             posix._exit(1)
     stood = time.perf_counter() - began
+    if untrace:
+        _tracemalloc.stop()
     if copy < 0:
         return f"refused 0 {stood:f}"
     how, used = _ended(copy, _CROWD * seconds + _GRACE)

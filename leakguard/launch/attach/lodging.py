@@ -22,8 +22,9 @@ from leakguard.launch.attach.running_process import RunningProcess
 _PLACES = ("tmp", "dev/shm", "var/tmp")
 _PACKAGE = Path(__file__).parents[2]
 # Folders of leakguard that are not copied into the target's file system, because no copy of the
-# target imports from them.
-_LEFT_OUT = ("manual", "templates", "cli", "integrations", "analysis", "__pycache__")
+# target imports from them. Compiled files are copied: a copy that has to compile takes a second,
+# and several while memory is traced.
+_LEFT_OUT = ("manual", "templates", "cli", "integrations", "analysis")
 _PIPES = ("ask", "answer")
 # Most bytes that are read from an answer, which the target's user could make endless. Chosen.
 _LONGEST_ANSWER = 256_000_000

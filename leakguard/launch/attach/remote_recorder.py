@@ -110,7 +110,7 @@ class RemoteTrace:
         """
         names = sorted({suspect.type for suspect in suspects if suspect.type is not None})
         try:
-            self._sites = self._session.ask("sites", Traced, names=names).sites
+            self._sites = self._session.ask("sites", Traced, untrace=True, names=names).sites
         finally:
             self.stop()
         return []

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from leakguard.capture.headroom import copy_hindrance
+from leakguard.capture.outside import environment_of
 from leakguard.errors import UsageError
 from leakguard.launch.attach.foreign_memory import ForeignMemory
 from leakguard.live.beacon import process_began
@@ -193,9 +194,5 @@ def _is_elsewhere(pid: int) -> bool:
 
 def _environment(pid: int) -> dict[str, str]:
     """Return only the environment variables by which the interpreter finds its libraries."""
-    try:
-        raw = Path(f"/proc/{pid}/environ").read_bytes()
-    except OSError:
-        return {}
-    pairs = (entry.partition("=") for entry in os.fsdecode(raw).split("\0"))
-    return {name: value for name, _, value in pairs if name in _FINDS_ITSELF}
+    told = environment_of(pid).items()
+    return {name: value for name, value in told if name in _FINDS_ITSELF}

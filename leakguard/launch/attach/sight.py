@@ -64,7 +64,27 @@ def _facts(folder: str) -> dict[str, Any]:
         "engine": ENGINE,
         "without_scan": WITHOUT_SCAN,
         "packages": _versions(),
+        "role": _role(),
     }
+
+
+def _role() -> str | None:
+    """Return the name of a worker of ``DataLoader`` or ``multiprocessing``; None for others.
+
+    It is read from the modules' own dicts. Their functions are the program's, and are not called.
+    """
+    loader = _of_module("torch.utils.data._utils.worker", "_worker_info")
+    if type(number := getattr(loader, "id", None)) is int:
+        return f"loader{number}"
+    if _of_module("multiprocessing.process", "_parent_process") is None:
+        return None
+    name = getattr(_of_module("multiprocessing.process", "_current_process"), "_name", None)
+    return name if type(name) is str else None
+
+
+def _of_module(module: str, name: str) -> object:
+    own = getattr(sys.modules.get(module), "__dict__", None)
+    return own.get(name) if type(own) is dict else None
 
 
 def _folder() -> str | None:

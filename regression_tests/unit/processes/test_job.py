@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from leakguard.analysis.job import diagnose_job
 from leakguard.cli import main
-from leakguard.live.run_directory import Identity, identity, run_directory
+from leakguard.live.run_directory import Identity, identity, job_of_environment, run_directory
 from leakguard.model import RunInfo, Snapshot
 from leakguard.model.job import Job, Member
+from leakguard.model.pod import Pod
 from leakguard.model.run import Run
 from leakguard.store import load_job, schema
+from leakguard.store.pod_file import write_pod
 
 MB = 1_000_000
 
@@ -232,3 +235,69 @@ def test_every_format_tells_the_rank(form):
 
     report, _ = diagnose_job(job(0, 3 * MB))
     assert "rank 1" in render(report, form)
+
+
+def test_what_an_attached_look_saw_of_a_child_counts_before_what_was_seen_from_outside(tmp_path):
+    write(tmp_path, info(pid=1), snapshots(0))
+    write(tmp_path, info(pid=2, role="SpawnProcess-1", attached=True), snapshots(0))
+    write(tmp_path, info(pid=2, role="child", observer=1), snapshots(0, 50))
+    labels = [member.label for member in load_job(tmp_path).members]
+    assert labels == ["main", "SpawnProcess-1"]
+
+
+def test_own_guard_of_a_process_counts_before_an_attached_look(tmp_path):
+    write(tmp_path, info(pid=2, role="attached", attached=True), snapshots(0, 50))
+    write(tmp_path, info(pid=2, role="own"), snapshots(0))
+    (only,) = load_job(tmp_path).members
+    assert (only.run.info.role, only.restarts) == ("own", 0)
+
+
+def test_of_two_that_saw_a_child_from_outside_the_longer_record_counts(tmp_path):
+    write(tmp_path, info(pid=1), snapshots(0))
+    write(tmp_path, info(pid=2, role="child", observer=1), snapshots(0, 3))
+    write_pod(tmp_path, Pod("node", 9, None, {}))
+    write(tmp_path, info(pid=2, role="child", observer=9, rank=None, local_rank=2), snapshots(0))
+    rows = [(m.label, m.run.recorded_generations) for m in load_job(tmp_path).members]
+    assert ("child 2 of main", 10) in rows
+    assert len(rows) == 2
+
+
+def test_what_the_sidecar_of_an_earlier_start_saw_is_left_out(tmp_path):
+    write(tmp_path, info(pid=1), snapshots(0))
+    write(tmp_path, info(pid=2, role="child", observer=8), snapshots(0))
+    write_pod(tmp_path, Pod("node", 9, None, {}))
+    assert [member.label for member in load_job(tmp_path).members] == ["main"]
+
+
+def test_job_without_a_guard_is_what_the_sidecar_saw(tmp_path):
+    """``torchrun`` under ``leakguard run`` has no rounds of its own."""
+    write_pod(tmp_path, Pod("node", 9, None, {"/dev/shm": ((0.0, 5 * MB),)}))
+    write(tmp_path, info(pid=1, observer=9), snapshots(0))
+    write(tmp_path, info(0, pid=2, observer=9), snapshots(0))
+    job_ = load_job(tmp_path)
+    assert [member.label for member in job_.members] == ["rank 0", "main"]
+    assert [place for pod in job_.pods for place in pod.places] == ["/dev/shm"]
+
+
+def test_damaged_file_of_a_pod_is_left_out(tmp_path):
+    write(tmp_path, info(pid=1), snapshots(0))
+    (tmp_path / "pod-node.json").write_text("{")
+    assert load_job(tmp_path).pods == ()
+
+
+def test_environment_names_the_job_of_a_guard_and_of_run(tmp_path):
+    assert job_of_environment({}) is None
+    assert job_of_environment({"LEAKGUARD_JOB": " "}) is None
+    assert job_of_environment({"LEAKGUARD_JOB": "/runs/erl"}) == "/runs/erl/"
+    assert job_of_environment({"LEAKGUARD_JOB": "s3://bucket/erl/"}) == "s3://bucket/erl/"
+    assert job_of_environment({"LEAKGUARD_JOB": "erl"}) == f"{Path.cwd()}/erl/"
+
+
+def test_what_attached_looks_did_not_find_is_told_from_outside():
+    """Few looks on a busy machine may find nothing in a process that grows all the time."""
+    outside = Run(info(pid=2, role="child", observer=9), tuple(snapshots(3 * MB, 60)))
+    looked = Member(Run(info(pid=2, attached=True), tuple(snapshots(0))), "finished", 0, outside)
+    report, _ = diagnose_job(Job("erl", (member(0, 0), looked)))
+    assert report.verdict in ("suspect", "leak")
+    calm = replace(looked, outside=Run(outside.info, tuple(snapshots(0, 60))))
+    assert diagnose_job(Job("erl", (member(0, 0), calm)))[0].verdict == "stable"

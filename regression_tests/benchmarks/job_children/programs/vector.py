@@ -1,0 +1,17 @@
+import numpy
+import work
+from env import Env
+from gymnasium.vector import AsyncVectorEnv
+
+
+def main():
+    envs = AsyncVectorEnv([Env] * 3)
+    envs.reset()
+    for _ in work.rounds():
+        for _ in range(20):
+            envs.step(numpy.zeros(3, int))
+    envs.close()
+
+
+if __name__ == "__main__":
+    main()
