@@ -45,8 +45,8 @@ def _elsewhere() -> str:
 | `LEAKGUARD=off` | Switches every guard of the program off; so do `0`, `no` and `false`. |
 | `LEAKGUARD_BIRTHS=0` | Samples no allocations, see [Births](cost.md#births). |
 | `LEAKGUARD_COPY=0` | Takes looks in the process, not in a copy of it, whatever else runs. |
-| `LEAKGUARD_JOB=DIR` | The folder of guards without `out=` and of `leakguard run` without `-o`; each process of the job is followed. |
-| `LEAKGUARD_SIDECAR=1` | Follows each process of a job that writes into a folder; `0` follows none. |
+| `LEAKGUARD_JOB=DIR` | The folder of a job, each process of which is followed. |
+| `LEAKGUARD_SIDECAR=1` | Follows each process of a job with any folder; `0` follows none. |
 | `LEAKGUARD_PURE=1` | Walks the heap in Python although the compiled scan is there. |
 
 ## pyproject.toml
