@@ -16,6 +16,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -101,7 +102,8 @@ def _holder(finding: leakguard.Finding) -> str | None:
 def _table(keys: Iterable[Mapping[str, Any]], plays: Iterable[Play]) -> str:
     by_name = {(play.program, play.mode): play for play in plays}
     rows, counts = [], dict.fromkeys(("leaks", "found", "holder", "phase", "phases", "line"), 0)
-    others = accused = fixed = 0
+    others = 0
+    fixed: Counter[str] = Counter()
     for key in keys:
         name = Path(key["program"]).stem
         played = by_name.get((name, "leak"))
@@ -120,28 +122,28 @@ def _table(keys: Iterable[Mapping[str, Any]], plays: Iterable[Play]) -> str:
         others += len(left)
         rows += [f"| {name} | *no leak of the key* | {_said(told)} | | | |" for told in left]
         without = by_name.get((name, "fixed"))
-        fixed += without is not None
-        if without is not None and without.verdict != "stable":
-            accused += 1
-            rows += [
-                f"| {name}, fixed | **accused** | {_said(told)} | | | |" for told in without.told
-            ]
+        if without is not None:
+            fixed[without.verdict] += 1
+            said = map(_said, without.told)
+            rows += [f"| {name}, fixed | **accused** | {one} | | | |" for one in said]
     head = (
         "{leaks} leaks: {found} found, {holder} with the right holder, {line} with a right line, "
         "{phase} of {phases} with the right phase".format_map(counts)
-        + f"; {others} further findings; {accused} of {fixed} fixed programs accused.\n"
+        + f"; {others} further findings. Fixed programs: "
+        + ", ".join(f"{number} {verdict}" for verdict, number in fixed.most_common())
+        + ".\n"
     )
     table = ["| program | leak | told | holder | phase | line |", "|---|---|---|---|---|---|"]
     return "\n".join([head, *table, *rows])
 
 
 def _of_leak(told: list[Told], leak: Mapping[str, Any]) -> Told | None:
-    """Return the finding of a leak: that of its holder, else one without a holder at its line."""
+    """Return the finding of a leak: that of its holder, else that of its line, else a loose one."""
     held = (t for t in told if t.held_by and any(part in t.held_by for part in leak["holders"]))
     lines = [*leak["lines"], *leak["kept"]]
     made = (t for t in told if any(_is_at(t, line) for line in lines))
-    alone = told[0] if len(told) == 1 else None
-    return next(held, None) or next(made, None) or alone
+    loose = (t for t in told if t.held_by is None)
+    return next(held, None) or next(made, None) or next(loose, None)
 
 
 def _right(told: Told | None, leak: Mapping[str, Any]) -> dict[str, bool]:
