@@ -46,6 +46,9 @@ class Config:
     cost_bps: float = 12.0
     reward: str = "log"
 
+    # How a population comes to its next genomes: one file of `methods` each
+    method: str = "erl"
+
     # Agents
     population_size: int = 16
     # Agents that gradients train while evolution has the others to itself, as in ERL, where there
@@ -53,6 +56,8 @@ class Config:
     learners: int | None = None
     network: str = "mlp"
     hidden: tuple[int, ...] = (64, 64)
+    # Hidden layers of the actors, where they have others than the critics; none: linear policies.
+    actor_hidden: tuple[int, ...] | None = None
     gamma: float = 0.99
     tau: float = 0.005
     actor_lr: float = 1e-3
@@ -88,13 +93,20 @@ class Config:
     # Evolution (Khadka & Tumer 2018)
     evolution: bool = True
     elite_fraction: float = 0.125
-    crossover: str = "rows"
+    # PDERL has its own instead.
     mutation: str = "gaussian"
     mutation_probability: float = 0.9
     mutation_strength: float = 0.1
     # Generations from one entry of the fittest learner among those that evolve to the next. Let in
     # each time, a learner in a local optimum soon is the parent of all (ERL: 10 on most tasks).
     admit_every: int = 10
+
+    # Search along directions (ARS, Mania et al. 2018) or by a distribution (CMA-ES): the standard
+    # deviation of what is tried (CMA-ES: at first), the length of a step, and the share of the
+    # directions that decide it.
+    perturbation: float = 0.03
+    step_size: float = 0.02
+    top_fraction: float = 0.5
 
     # Output
     checkpoint_every: int = 1
@@ -121,8 +133,24 @@ class Config:
                 f"buffer_ready={self.buffer_ready} is more than buffer_capacity="
                 f"{self.buffer_capacity}: training would never start"
             )
-        if self.evolution:
+        if self.method in SEARCHES:
+            self._check_search()
+        elif self.evolution:
             self._check_evolution()
+
+    def _check_search(self) -> None:
+        """ARS and CMA-ES write all members, and know no gradients."""
+        needed = {"learners": 0, "evolution": True, "network": "mlp"}
+        for name, value in needed.items():
+            if getattr(self, name) != value:
+                raise ConfigError(
+                    f"method={self.method} needs {name}={value}, got {getattr(self, name)!r}"
+                )
+        if self.method == "ars" and self.population_size % 2:
+            raise ConfigError(
+                f"population_size={self.population_size}: ARS plays each direction both ways, give "
+                "an even number"
+            )
 
     def _check_evolution(self) -> None:
         if not 0 <= self.evolving_from < self.population_size:
@@ -136,8 +164,8 @@ class Config:
                 f"population_size={self.population_size} and learners={self.learners}: nobody "
                 "would be left to change"
             )
-        if self.learners == 0 and self.crossover == "distillation":
-            raise ConfigError("crossover=distillation asks a critic: learners=0 trains none")
+        if self.learners == 0 and self.method == "pderl":
+            raise ConfigError("method=pderl asks a critic: learners=0 trains none")
 
     @classmethod
     def paper(cls, **changes: Any) -> Config:
@@ -180,7 +208,8 @@ class Config:
         for name in VOLATILE:
             values.pop(name)
         values["data"] = None if self.data is None else Path(self.data).name
-        values["hidden"] = list(self.hidden)
+        for name in ("hidden", "actor_hidden"):
+            values[name] = None if values[name] is None else list(values[name])
         return values
 
     def check_settings(self, stored: Mapping[str, Any]) -> None:
@@ -202,16 +231,27 @@ VOLATILE = (
     "out", "data_dir", "generations", "max_env_steps", "upload", "progress",
     "plot_every", "keep_checkpoints", "checkpoint_every", "force", "compiled",
 )  # fmt: skip
+#: The settings that a method needs instead of the defaults. One whose policy is linear in its paper
+#: has a linear one here.
+METHODS: dict[str, dict[str, Any]] = {
+    "erl": {},
+    "pderl": {},
+    "ars": {"learners": 0, "actor_hidden": (), "population_size": 16},
+    "cma": {"learners": 0, "actor_hidden": (), "perturbation": 0.1},
+}
+#: Methods that search all members' genomes at once, without gradients.
+SEARCHES = ("ars", "cma")
 CHOICES: dict[str, tuple[str, ...]] = {
+    "method": tuple(METHODS),
     "reward": ("log", "excess"),
     "network": ("mlp", "per_asset"),
     "noise": ("gaussian", "ou"),
-    "crossover": ("rows", "distillation"),
-    "mutation": ("gaussian", "proximal"),
+    "mutation": ("gaussian", "isotropic"),
 }
 MINIMUM: dict[str, float] = {
     "generations": 1,
     "population_size": 1,
+    "perturbation": 1e-9,
     "stocks": 1,
     "trading_days": 1,
     "settlement_days": 0,
