@@ -15,7 +15,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 import click
 
 from reference_trainer.allocator import keep_freed_memory
-from reference_trainer.config import GYM, METHODS, PAPER, Config
+from reference_trainer.config import GYM, METHOD_SETTINGS, PAPER, Config
 from reference_trainer.errors import ConfigError, TrainerError
 from reference_trainer.hooks import HookChain, Hooks
 from reference_trainer.leaks import LEAKS, parse_size, planted
@@ -84,7 +84,7 @@ def _epilog() -> str:
               help="Correlation of the market's score with tomorrow's return.")  # fmt: skip
 @click.option("--env", "env_id", default=None, metavar="GYM_ID",
               help="A Gymnasium task instead of trading.")  # fmt: skip
-@click.option("--method", type=click.Choice(list(METHODS)), default=Config.method,
+@click.option("--method", type=click.Choice(list(METHOD_SETTINGS)), default=Config.method,
               help="How the population comes to its next genomes.")  # fmt: skip
 @click.option("--no-evolution", is_flag=True, help="Train the agents, never select among them.")
 @click.option("--set", "settings", multiple=True, metavar="FIELD=VALUE",
@@ -113,7 +113,7 @@ def build_config(
     if changed.get("env_id", fields["env_id"]) is not None:
         fields = {**GYM, **fields}
     method = changed.get("method", fields["method"])
-    fields = {**fields, **METHODS.get(method, {})}
+    fields = {**fields, **METHOD_SETTINGS.get(method, {})}
     fields["upload"] = fields["upload"] or bucket_from_environment()
     decided = {
         **fields,

@@ -93,8 +93,6 @@ class Config:
     # Evolution (Khadka & Tumer 2018)
     evolution: bool = True
     elite_fraction: float = 0.125
-    # PDERL has its own instead.
-    mutation: str = "gaussian"
     mutation_probability: float = 0.9
     mutation_strength: float = 0.1
     # Generations from one entry of the fittest learner among those that evolve to the next. Let in
@@ -102,11 +100,12 @@ class Config:
     admit_every: int = 10
 
     # Search along directions (ARS, Mania et al. 2018) or by a distribution (CMA-ES): the standard
-    # deviation of what is tried (CMA-ES: at first), the length of a step, and the share of the
-    # directions that decide it.
+    # deviation of what is tried (CMA-ES: at first), the length of a step, the share of the
+    # directions that decide it, and whether actors read normalised observations (ARS: V2, or V1).
     perturbation: float = 0.03
     step_size: float = 0.02
     top_fraction: float = 0.5
+    normalize_observations: bool = True
 
     # Output
     checkpoint_every: int = 1
@@ -139,17 +138,20 @@ class Config:
             self._check_evolution()
 
     def _check_search(self) -> None:
-        """ARS and CMA-ES write all members, and know no gradients."""
-        needed = {"learners": 0, "evolution": True, "network": "mlp"}
+        """ARS and CMA-ES write all members but learners, of which only ARS may have some."""
+        needed: dict[str, Any] = {"evolution": True, "network": "mlp"}
+        if self.method == "cma" or self.learners is None:
+            needed["learners"] = 0
         for name, value in needed.items():
             if getattr(self, name) != value:
                 raise ConfigError(
                     f"method={self.method} needs {name}={value}, got {getattr(self, name)!r}"
                 )
-        if self.method == "ars" and self.population_size % 2:
+        searching = self.population_size - self.evolving_from
+        if self.method == "ars" and (searching < 2 or searching % 2 or self.evolving_from < 0):
             raise ConfigError(
-                f"population_size={self.population_size}: ARS plays each direction both ways, give "
-                "an even number"
+                f"population_size={self.population_size} with learners={self.learners}: ARS plays "
+                "each direction both ways, give an even number beside the learners"
             )
 
     def _check_evolution(self) -> None:
@@ -233,20 +235,19 @@ VOLATILE = (
 )  # fmt: skip
 #: The settings that a method needs instead of the defaults. One whose policy is linear in its paper
 #: has a linear one here.
-METHODS: dict[str, dict[str, Any]] = {
+METHOD_SETTINGS: dict[str, dict[str, Any]] = {
     "erl": {},
     "pderl": {},
-    "ars": {"learners": 0, "actor_hidden": (), "population_size": 16},
+    "ars": {"learners": 0, "actor_hidden": (), "population_size": 8},
     "cma": {"learners": 0, "actor_hidden": (), "perturbation": 0.1},
 }
 #: Methods that search all members' genomes at once, without gradients.
 SEARCHES = ("ars", "cma")
 CHOICES: dict[str, tuple[str, ...]] = {
-    "method": tuple(METHODS),
+    "method": tuple(METHOD_SETTINGS),
     "reward": ("log", "excess"),
     "network": ("mlp", "per_asset"),
     "noise": ("gaussian", "ou"),
-    "mutation": ("gaussian", "isotropic"),
 }
 MINIMUM: dict[str, float] = {
     "generations": 1,

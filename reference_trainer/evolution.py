@@ -164,24 +164,6 @@ def gaussian_mutation(
     settle_target(stack.actor, slot)
 
 
-def isotropic_mutation(
-    stack: AgentStack, slot: int, rules: EvolutionRules, rng: np.random.Generator
-) -> None:
-    """Change every weight by N(0, s), where s is a third, once or three times the strength.
-
-    For genomes of a few numbers, of which a tenth is one: nothing would move them together. The
-    length varies, since no single one suits both a first gait and its refinement.
-    """
-    genome = stack.actor.values[slot]
-    scale = rules.mutation_strength * 3.0 ** int(rng.integers(-1, 2))
-    genome.add_(torch.from_numpy(rng.standard_normal(len(genome))).to(genome.dtype), alpha=scale)
-    settle_target(stack.actor, slot)
-
-
-#: Mutations of ERL by their names in the configuration.
-MUTATIONS: dict[str, Mutation] = {"gaussian": gaussian_mutation, "isotropic": isotropic_mutation}
-
-
 def _mutated(values: Tensor, rules: EvolutionRules, rng: np.random.Generator) -> Tensor:
     # Tensors, since NumPy keeps freed arrays of every small size there ever was: some MB in time.
     draw = torch.from_numpy(rng.random(values.numel()))

@@ -1,6 +1,7 @@
 """The methods by which a population comes to its next genomes, one a file.
 
-A new one is a file with a class like those, a line in `METHODS`, and its settings in `config.py`.
+A new one is a file with a class like those, a line in `METHODS`, and in `METHOD_SETTINGS` what it
+needs instead of the defaults.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from reference_trainer.config import Config
 from reference_trainer.evaluation import Purpose, stream
 from reference_trainer.methods.normalized_genomes import NormalizedGenomes
-from reference_trainer.population import Population
+from reference_trainer.population import LEARNER, Population
 from reference_trainer.replay_buffer import ReplayBuffer
 
 #: What `made_by` says of a member.
@@ -17,15 +18,17 @@ PERTURBED = "perturbation"
 
 
 class ARS:
-    """Version V2-t, algorithm 2: finite differences along random directions, the best ones kept.
+    """Algorithm 2 (V2-t): finite differences along random directions, of which the best decide.
 
-    Members 2k and 2k+1 play M + nu delta_k and M - nu delta_k; observations are normalised.
+    Two members a direction play M + nu delta and M - nu delta; observations are normalised, if
+    not the configuration says otherwise (V1-t). A learner, which the paper has none of, is let in
+    as in ERL: one that earns more than all members is where the search goes on.
     """
 
     def __init__(self, config: Config, population: Population, buffer: ReplayBuffer) -> None:
         self.config, self.population = config, population
-        self.genomes = NormalizedGenomes(population, buffer)
-        self.directions = np.zeros((config.population_size // 2, self.genomes.size))
+        self.genomes = NormalizedGenomes(population, buffer, config.normalize_observations)
+        self.directions = np.zeros((population.evolving.rows // 2, self.genomes.size))
         #: M of the paper.
         self.centre = self.genomes.first()
         self.ask(stream(config.seed, Purpose.EVOLUTION, 0))
@@ -33,16 +36,18 @@ class ARS:
     def ask(self, rng: np.random.Generator) -> dict[str, Any]:
         """Two members for each new direction delta (line 5 of the algorithm)."""
         rng.standard_normal(out=self.directions)
+        first, rows = self.population.evolving_from, self.population.evolving.rows
         for k, direction in enumerate(self.directions):
             step = self.config.perturbation * direction
-            self.genomes.write(2 * k, self.centre + step)
-            self.genomes.write(2 * k + 1, self.centre - step)
-        self.population.made_by = [PERTURBED] * self.population.size
+            self.genomes.write(first + 2 * k, self.centre + step)
+            self.genomes.write(first + 2 * k + 1, self.centre - step)
+        self.population.made_by = [LEARNER] * first + [PERTURBED] * rows
         return {}
 
     def tell(self, generation: int) -> dict[str, Any]:
         """M <- M + alpha / (b sigma_R) sum over the b best of (r+ - r-) delta (lines 6 and 7)."""
-        earned = np.array(self.population.fitnesses()).reshape(-1, 2)
+        fitnesses, first = self.population.fitnesses(), self.population.evolving_from
+        earned = np.array(fitnesses[first:]).reshape(-1, 2)
         kept = max(1, round(self.config.top_fraction * len(earned)))
         best = np.argsort(-earned.max(axis=1), kind="stable")[:kept]
         spread = earned[best].std()
@@ -50,8 +55,20 @@ class ARS:
         if spread > 0:
             gain = earned[best, 0] - earned[best, 1]
             self.centre += self.config.step_size / (kept * spread) * gain @ self.directions[best]
+        learners = self._meet_learners(generation, fitnesses[:first], earned.max())
         self.genomes.observe()
-        return {}
+        return learners
+
+    def _meet_learners(
+        self, generation: int, fitnesses: Sequence[float], to_beat: float
+    ) -> dict[str, Any]:
+        """The fittest learner is let in now and then; one that fell behind begins again."""
+        if not fitnesses:
+            return {}
+        fittest = int(np.argmax(fitnesses))
+        if generation % self.config.admit_every == 0 and fitnesses[fittest] > to_beat:
+            self.centre[:] = self.genomes.read(fittest)
+        return {"restarted": self.population.restart_learner() if generation > 1 else None}
 
     def arrays(self) -> dict[str, np.ndarray]:
         """The centre, and what observations were like."""

@@ -32,7 +32,7 @@ class CMAES:
 
     def __init__(self, config: Config, population: Population, buffer: ReplayBuffer) -> None:
         self.config, self.population = config, population
-        self.genomes = NormalizedGenomes(population, buffer)
+        self.genomes = NormalizedGenomes(population, buffer, config.normalize_observations)
         self.first = self.genomes.first()
         self.strategy = self._strategy()
         self.ask(stream(config.seed, Purpose.EVOLUTION, 0))

@@ -8,11 +8,11 @@ import numpy as np
 
 from reference_trainer.config import Config
 from reference_trainer.evolution import (
-    MUTATIONS,
     Crossover,
     EvolutionRules,
     Mutation,
     evolve,
+    gaussian_mutation,
     row_crossover,
 )
 from reference_trainer.population import LEARNER, Population
@@ -82,4 +82,4 @@ class ERL:
 
     def mutation(self) -> Mutation:
         """How a member is changed."""
-        return MUTATIONS[self.config.mutation]
+        return gaussian_mutation

@@ -21,8 +21,10 @@ class NormalizedGenomes:
     b' = b - W' mean, so members play, and are kept, like any others.
     """
 
-    def __init__(self, population: Population, buffer: ReplayBuffer) -> None:
-        self.actor, self.buffer = population.stack.actor, buffer
+    def __init__(
+        self, population: Population, buffer: ReplayBuffer, normalize: bool = True
+    ) -> None:
+        self.actor, self.buffer, self.normalize = population.stack.actor, buffer, normalize
         self.size = int(self.actor.values.shape[1])
         inputs = self.actor.sizes[0]
         self.count, self.seen = np.zeros(1), np.zeros(1, np.int64)
@@ -44,8 +46,18 @@ class NormalizedGenomes:
         self.actor.values[member] = self._genome[0]
         settle_target(self.actor, member)
 
+    def read(self, member: int) -> np.ndarray:
+        """The genome `[n]` of which a member is written."""
+        self._genome[0] = self.actor.values[member]
+        weight, bias = self._layer
+        bias += (weight @ torch.from_numpy(self.mean).to(weight)).view_as(bias)
+        weight *= torch.from_numpy(np.nan_to_num(self.deviation(), posinf=0.0))
+        return self._genome[0].double().numpy()
+
     def observe(self) -> None:
         """Take in what came to the buffer since the last time (Chan, Golub & LeVeque 1979)."""
+        if not self.normalize:
+            return
         fresh = self.buffer.transitions_written - int(self.seen[0])
         for states in self.buffer.newest_observations(fresh):
             count, total = len(states), self.count[0] + len(states)

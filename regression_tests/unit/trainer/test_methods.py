@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from reference_trainer.__main__ import main
 from reference_trainer.agent import DDPGAgent
-from reference_trainer.config import METHODS, SEARCHES, Config
+from reference_trainer.config import METHOD_SETTINGS, SEARCHES, Config
 from reference_trainer.environment import TradingEnvironment
 from reference_trainer.errors import ConfigError
 from reference_trainer.methods.normalized_genomes import NormalizedGenomes
@@ -30,13 +30,21 @@ Live = Callable[..., list[int]]
 PENDULUM = {"env_id": "Pendulum-v1", "episode_steps": 50, "buffer_ready": 60}
 
 
-@pytest.fixture(params=METHODS)
+#: Few members for each method, and one that has a learner beside those that search.
+FEW: dict[str, dict[str, Any]] = {
+    **{name: {"learners": 1, **needed, "population_size": 6, "method": name}
+       for name, needed in METHOD_SETTINGS.items()},
+    "ars with a learner": {"learners": 1, "actor_hidden": (), "population_size": 3,
+                           "method": "ars", "normalize_observations": False, "admit_every": 2},
+}  # fmt: skip
+
+
+@pytest.fixture(params=FEW)
 def settings(request: pytest.FixtureRequest) -> dict[str, Any]:
     """A method with its settings, and few members; skipped where its package is missing."""
     if request.param == "cma":
         pytest.importorskip("cma")
-    learner = {} if request.param in SEARCHES else {"learners": 1}
-    return {"method": request.param, **learner, **METHODS[request.param], "population_size": 6}
+    return dict(FEW[request.param])
 
 
 @pytest.mark.parametrize("task", [{}, PENDULUM], ids=["market", "pendulum"])
@@ -97,7 +105,7 @@ def test_two_runs_with_one_seed_are_the_same(
 def test_a_search_comes_closer_to_what_is_wanted(trainer: Trainer, method: str) -> None:
     if method == "cma":
         pytest.importorskip("cma")
-    made = trainer(**{**PENDULUM, "method": method, **METHODS[method]})
+    made = trainer(**{**PENDULUM, "method": method, **METHOD_SETTINGS[method]})
     wanted, rng, genomes = torch.tensor([1.0, -1.0, 0.5, 0.0]), np.random.default_rng(0), []
     for generation in range(60):
         for agent in made.population.agents:
@@ -110,7 +118,7 @@ def test_a_search_comes_closer_to_what_is_wanted(trainer: Trainer, method: str) 
 
 
 def test_a_direction_that_pays_both_ways_alike_moves_nothing(trainer: Trainer) -> None:
-    made = trainer(**{**PENDULUM, "method": "ars", **METHODS["ars"]})
+    made = trainer(**{**PENDULUM, "method": "ars", **METHOD_SETTINGS["ars"]})
     for agent in made.population.agents:
         agent.fitness = 1.0
     made.method.tell(1)
@@ -119,7 +127,7 @@ def test_a_direction_that_pays_both_ways_alike_moves_nothing(trainer: Trainer) -
 
 def test_only_the_best_directions_decide_a_step(trainer: Trainer) -> None:
     changed = {"population_size": 4, "top_fraction": 0.5, "step_size": 0.1}
-    made = trainer(**{**PENDULUM, "method": "ars", **METHODS["ars"], **changed})
+    made = trainer(**{**PENDULUM, "method": "ars", **METHOD_SETTINGS["ars"], **changed})
     directions = made.method.directions.copy()  # type: ignore[attr-defined]
     for agent, fitness in zip(made.population.agents, [9.0, 5.0, 8.0, -50.0], strict=True):
         agent.fitness = fitness
@@ -145,6 +153,28 @@ def test_a_genome_is_written_as_an_actor_of_what_is_observed(trainer: Trainer, r
     assert made.population.agents[0].act(seen[7]) == pytest.approx(answer, abs=1e-5)
 
 
+def test_a_learner_that_earns_more_than_all_is_where_the_search_goes_on(trainer: Trainer) -> None:
+    made = trainer(**{**PENDULUM, **FEW["ars with a learner"]})
+    learner = made.population.stack.actor.values[0].clone()
+    for generation, fitnesses in ((1, [9.0, 1.0, 1.0]), (2, [0.0, 1.0, 1.0]), (4, [9.0, 1.0, 1.0])):
+        for agent, fitness in zip(made.population.agents, fitnesses, strict=True):
+            agent.fitness = fitness
+        made.method.tell(generation)
+        is_learner = np.array_equal(made.method.arrays()["centre"], learner.numpy())
+        assert is_learner == (generation == 4)
+        if generation == 2:
+            made.population.stack.actor.values[0] = learner  # it has begun again, as most earn more
+
+
+def test_a_member_is_read_as_it_was_written(trainer: Trainer, run: Run) -> None:
+    made = run(trainer(**PENDULUM, actor_hidden=()), 1)
+    genomes = NormalizedGenomes(made.population, made.buffer)
+    genomes.observe()
+    genome = np.array([0.3, -0.2, 0.1, 0.05])
+    genomes.write(0, genome)
+    np.testing.assert_allclose(genomes.read(0), genome, rtol=1e-5)
+
+
 def test_an_input_that_never_changes_is_not_listened_to(trainer: Trainer, run: Run) -> None:
     made = run(trainer(**PENDULUM, actor_hidden=()), 1)
     made.buffer.columns["observation"][:, 1] = 0.5
@@ -163,6 +193,8 @@ def test_an_input_that_never_changes_is_not_listened_to(trainer: Trainer, run: R
         ({"method": "ars", "learners": 0, "evolution": False}, "needs evolution=True"),
         ({"method": "cma", "learners": 0, "network": "per_asset"}, "needs network=mlp"),
         ({"method": "ars", "learners": 0, "population_size": 5}, "give an even number"),
+        ({"method": "ars", "learners": 6, "population_size": 6}, "give an even number"),
+        ({"method": "cma", "learners": 1}, "method=cma needs learners=0, got 1"),
     ],
 )
 def test_settings_that_a_method_cannot_use_are_refused(
@@ -184,7 +216,7 @@ def test_without_its_package_a_method_is_refused_in_one_line(
     )
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", METHOD_SETTINGS)
 def test_every_method_is_chosen_on_the_command_line(
     method: str, tmp_path: Path, data_dir: Path
 ) -> None:

@@ -34,6 +34,8 @@ WITHOUT = {
     "gradient only": "the learner alone, with all steps to itself",
     "genetic only": "evolution alone, without a learner",
     "gradient only, far-sighted": f"the learner alone, with a discount of {FAR_SIGHTED}",
+    "ARS": "augmented random search, of a linear policy, without a learner",
+    "CMA-ES": "CMA-ES, of a linear policy, without a learner",
     "evolution, no penalty": "evolution whose learner pays nothing for a saturated actor",
 }
 _PANELS_A_ROW = 2
@@ -41,9 +43,10 @@ _PANELS_A_ROW = 2
 #: each algorithm.
 _CHANGED = {", no penalty": "-.", ", far-sighted": (0, (1, 1))}
 _PLAIN = [method for method in OURS if not method.endswith(tuple(_CHANGED))]
+_COLORS = ("C0", "C1", "C2", "C3", "C4", "C5", "C7", "C8", "gold")
 _LINES: dict[str, tuple[str, str | tuple[int, tuple[int, int]]]] = {
-    plain + change: (f"C{number}", style)
-    for number, plain in enumerate(_PLAIN)
+    plain + change: (color, style)
+    for plain, color in zip(_PLAIN, _COLORS, strict=True)
     for change, style in {"": "-", **_CHANGED}.items()
 } | {
     method: (color, ":" if published else "--")
