@@ -65,7 +65,7 @@ class Config:
     # What an actor pays for the squares of what it says before the tanh: without it, one that a
     # sparse reward has driven to the bounds of all actions stays there.
     saturation_penalty: float = 0.0
-    noise: str = "gaussian"
+    # Standard deviation of the noise on a learner's actions; several have half to double of it.
     noise_scale: float = 0.1
 
     # Training
@@ -94,7 +94,6 @@ class Config:
     evolution: bool = True
     elite_fraction: float = 0.125
     mutation_probability: float = 0.9
-    mutation_strength: float = 0.1
     # Generations from one entry of the fittest learner among those that evolve to the next. Let in
     # each time, a learner in a local optimum soon is the parent of all (ERL: 10 on most tasks).
     admit_every: int = 10
@@ -247,7 +246,6 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "method": tuple(METHOD_SETTINGS),
     "reward": ("log", "excess"),
     "network": ("mlp", "per_asset"),
-    "noise": ("gaussian", "ou"),
 }
 MINIMUM: dict[str, float] = {
     "generations": 1,

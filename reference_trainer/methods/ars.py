@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,8 +20,9 @@ class ARS:
     """Algorithm 2 (V2-t): finite differences along random directions, of which the best decide.
 
     Two members a direction play M + nu delta and M - nu delta; observations are normalised, if
-    not the configuration says otherwise (V1-t). A learner, which the paper has none of, is let in
-    as in ERL: one that earns more than all members is where the search goes on.
+    not the configuration says otherwise (V1-t). The paper has no learner. One that there is learns
+    from what members play, goes on from the fittest of them where it earns less, and may become the
+    best agent. It is not let in: a search that goes on from where gradients end stays there.
     """
 
     def __init__(self, config: Config, population: Population, buffer: ReplayBuffer) -> None:
@@ -46,8 +46,8 @@ class ARS:
 
     def tell(self, generation: int) -> dict[str, Any]:
         """M <- M + alpha / (b sigma_R) sum over the b best of (r+ - r-) delta (lines 6 and 7)."""
-        fitnesses, first = self.population.fitnesses(), self.population.evolving_from
-        earned = np.array(fitnesses[first:]).reshape(-1, 2)
+        first = self.population.evolving_from
+        earned = np.array(self.population.fitnesses()[first:]).reshape(-1, 2)
         kept = max(1, round(self.config.top_fraction * len(earned)))
         best = np.argsort(-earned.max(axis=1), kind="stable")[:kept]
         spread = earned[best].std()
@@ -55,20 +55,10 @@ class ARS:
         if spread > 0:
             gain = earned[best, 0] - earned[best, 1]
             self.centre += self.config.step_size / (kept * spread) * gain @ self.directions[best]
-        learners = self._meet_learners(generation, fitnesses[:first], earned.max())
         self.genomes.observe()
-        return learners
-
-    def _meet_learners(
-        self, generation: int, fitnesses: Sequence[float], to_beat: float
-    ) -> dict[str, Any]:
-        """The fittest learner is let in now and then; one that fell behind begins again."""
-        if not fitnesses:
+        if not first or generation == 1:
             return {}
-        fittest = int(np.argmax(fitnesses))
-        if generation % self.config.admit_every == 0 and fitnesses[fittest] > to_beat:
-            self.centre[:] = self.genomes.read(fittest)
-        return {"restarted": self.population.restart_learner() if generation > 1 else None}
+        return {"restarted": self.population.restart_learner()}
 
     def arrays(self) -> dict[str, np.ndarray]:
         """The centre, and what observations were like."""

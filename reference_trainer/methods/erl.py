@@ -39,9 +39,7 @@ class ERL:
     def __init__(self, config: Config, population: Population, buffer: ReplayBuffer) -> None:
         self.config, self.population, self.buffer = config, population, buffer
         self.rules = EvolutionRules(
-            elites=config.elites,
-            mutation_probability=config.mutation_probability,
-            mutation_strength=config.mutation_strength,
+            elites=config.elites, mutation_probability=config.mutation_probability
         )
         #: Where the fittest learner was copied to in this generation.
         self.admitted: int | None = None

@@ -18,41 +18,36 @@ class NormalizedGenomes:
     """Writes genomes over members, and keeps the mean and deviation of all that was observed.
 
     An actor W (s - mean) / deviation + b is the plain actor W' s + b' with W' = W / deviation and
-    b' = b - W' mean, so members play, and are kept, like any others.
+    b' = b - W' mean, so members play, and are kept, like any others. A genome has all parameters; a
+    linear one has no b, as in Mania et al. 2018.
     """
 
     def __init__(
         self, population: Population, buffer: ReplayBuffer, normalize: bool = True
     ) -> None:
         self.actor, self.buffer, self.normalize = population.stack.actor, buffer, normalize
-        self.size = int(self.actor.values.shape[1])
-        inputs = self.actor.sizes[0]
+        inputs, *hidden, actions = self.actor.sizes
+        self.is_linear = not hidden
+        parameters = int(self.actor.values.shape[1])
+        self.size = inputs * actions if self.is_linear else parameters
         self.count, self.seen = np.zeros(1), np.zeros(1, np.int64)
         self.mean, self.squares = np.zeros(inputs), np.zeros(inputs)
-        self._genome = torch.zeros((1, self.size))
+        self._genome = torch.zeros((1, parameters))
         self._layer = layer_views(self._genome, self.actor.sizes)[0]
 
     def first(self) -> np.ndarray:
         """Where a search begins: all zero; random with hidden layers, which would learn nothing."""
-        is_linear = len(self.actor.sizes) == 2
-        return np.zeros(self.size) if is_linear else self.actor.values[0].double().numpy().copy()
+        return np.zeros(self.size) if self.is_linear else self.actor.values[0].double().numpy()
 
     def write(self, member: int, genome: np.ndarray) -> None:
         """A member gets a genome `[n]`, and itself as its target."""
-        self._genome[0] = torch.from_numpy(genome)
+        self._genome.zero_()
+        self._genome[0, : self.size] = torch.from_numpy(genome)
         weight, bias = self._layer
         weight /= torch.from_numpy(self.deviation())
         bias -= (weight @ torch.from_numpy(self.mean).to(weight)).view_as(bias)
         self.actor.values[member] = self._genome[0]
         settle_target(self.actor, member)
-
-    def read(self, member: int) -> np.ndarray:
-        """The genome `[n]` of which a member is written."""
-        self._genome[0] = self.actor.values[member]
-        weight, bias = self._layer
-        bias += (weight @ torch.from_numpy(self.mean).to(weight)).view_as(bias)
-        weight *= torch.from_numpy(np.nan_to_num(self.deviation(), posinf=0.0))
-        return self._genome[0].double().numpy()
 
     def observe(self) -> None:
         """Take in what came to the buffer since the last time (Chan, Golub & LeVeque 1979)."""

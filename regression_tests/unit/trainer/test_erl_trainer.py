@@ -219,7 +219,6 @@ def test_plots_leave_no_figure_with_pyplot(trainer: Trainer, run: Run) -> None:
     [
         {"network": "per_asset"},
         {"window": 3},
-        {"noise": "ou"},
         {"method": "pderl"},
         {"actor_hidden": ()},
         {"max_positions": 2},
