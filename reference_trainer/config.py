@@ -89,6 +89,9 @@ class Config:
     # A time limit for the population's episodes
     episode_steps: int | None = None
     random_steps: int = 0
+    # Generations from one fight of the fittest with the best so far to the next. Where one differs
+    # little from the next, as in a search, to fight each time costs more steps than it finds.
+    title_every: int = 1
 
     # Evolution (Khadka & Tumer 2018)
     evolution: bool = True
@@ -237,7 +240,7 @@ VOLATILE = (
 METHOD_SETTINGS: dict[str, dict[str, Any]] = {
     "erl": {},
     "pderl": {},
-    "ars": {"learners": 0, "actor_hidden": (), "population_size": 8},
+    "ars": {"learners": 0, "actor_hidden": (), "population_size": 8, "title_every": 5},
     "cma": {"learners": 0, "actor_hidden": (), "perturbation": 0.1},
 }
 #: Methods that search all members' genomes at once, without gradients.
@@ -263,6 +266,7 @@ MINIMUM: dict[str, float] = {
     "accumulation_steps": 1,
     "episodes_per_agent": 1,
     "admit_every": 1,
+    "title_every": 1,
     "buffer_ready": 1,
     "checkpoint_every": 1,
     "keep_checkpoints": 1,

@@ -132,7 +132,8 @@ class ERLTrainer:
         self.metrics.note(new_transitions=kept)
         self._note_fitness(fitnesses)
         if not self.cut:
-            self.champion.challenge(plans)
+            if (generation - 1) % self.config.title_every == 0:
+                self.champion.challenge(plans)
             self.metrics.note(**self.method.tell(generation))
             self.whole_generation = self.budget.taken - before
 

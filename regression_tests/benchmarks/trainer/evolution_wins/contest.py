@@ -29,7 +29,7 @@ ALONE: dict[str, Any] = {"evolution": False, "learners": None, "population_size"
 #: along one random direction (ARS, V1). The learner makes an update each twenty steps.
 ALONG_DIRECTIONS: dict[str, Any] = {
     "method": "ars", "actor_hidden": (), "population_size": 3, "perturbation": 0.01,
-    "step_size": 0.02, "normalize_observations": False, "updates_per_step": 0.05,
+    "step_size": 0.02, "normalize_observations": False, "updates_per_step": 0.05, "title_every": 5,
 }  # fmt: skip
 #: The most steps that a method gets, where it needs no more.
 MOST_STEPS = {"evolution along directions": 500_000, "ARS": 500_000, "CMA-ES": 500_000}
