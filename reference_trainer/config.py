@@ -149,6 +149,14 @@ class Config:
                 raise ConfigError(
                     f"method={self.method} needs {name}={value}, got {getattr(self, name)!r}"
                 )
+        if not 0 < self.top_fraction <= 1:
+            raise ConfigError(
+                f"top_fraction={self.top_fraction} is no share: give 0.5, or 1 for all"
+            )
+        if self.method == "cma" and self.population_size < LEAST_SAMPLES:
+            raise ConfigError(
+                f"population_size={self.population_size}: CMA-ES needs {LEAST_SAMPLES} members"
+            )
         searching = self.population_size - self.evolving_from
         if self.method == "ars" and (searching < 2 or searching % 2 or self.evolving_from < 0):
             raise ConfigError(
@@ -245,6 +253,8 @@ METHOD_SETTINGS: dict[str, dict[str, Any]] = {
 }
 #: Methods that search all members' genomes at once, without gradients.
 SEARCHES = ("ars", "cma")
+#: With fewer samples there are no two better ones of which to make a mean.
+LEAST_SAMPLES = 4
 CHOICES: dict[str, tuple[str, ...]] = {
     "method": tuple(METHOD_SETTINGS),
     "reward": ("log", "excess"),
@@ -254,6 +264,7 @@ MINIMUM: dict[str, float] = {
     "generations": 1,
     "population_size": 1,
     "perturbation": 1e-9,
+    "step_size": 1e-9,
     "stocks": 1,
     "trading_days": 1,
     "settlement_days": 0,

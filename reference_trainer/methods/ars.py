@@ -19,10 +19,11 @@ PERTURBED = "perturbation"
 class ARS:
     """Algorithm 2 (V2-t): finite differences along random directions, of which the best decide.
 
-    Two members a direction play M + nu delta and M - nu delta; observations are normalised, if
-    not the configuration says otherwise (V1-t). The paper has no learner. One that there is learns
-    from what members play, goes on from the fittest of them where it earns less, and may become the
-    best agent. It is not let in: a search that goes on from where gradients end stays there.
+    Two members a direction play M + nu delta and M - nu delta; observations are normalised, unless
+    the configuration says otherwise (V1-t). The paper has no learner. Where there is one, it learns
+    from what the members play, begins again as the fittest of them when it earns less, and may
+    become the best agent. It is not let in: a search that goes on from where gradients end stays
+    there.
     """
 
     def __init__(self, config: Config, population: Population, buffer: ReplayBuffer) -> None:
