@@ -34,6 +34,7 @@ WITHOUT = {
     "gradient only": "the learner alone, with all steps to itself",
     "genetic only": "evolution alone, without a learner",
     "gradient only, far-sighted": f"the learner alone, with a discount of {FAR_SIGHTED}",
+    "evolution along directions": "a learner and linear actors that search along directions",
     "ARS": "augmented random search, of a linear policy, without a learner",
     "CMA-ES": "CMA-ES, of a linear policy, without a learner",
     "evolution, no penalty": "evolution whose learner pays nothing for a saturated actor",
