@@ -78,7 +78,7 @@ def test_every_method_takes_the_same_steps_and_judges_off_the_record(
              "buffer_ready": 50, "updates_per_step": 0.1, **contest.OURS[method]}  # fmt: skip
     has_learner = small.get("learners") != 0
     if small.get("method") in SEARCHES and not has_learner:
-        small["population_size"] = 4
+        small["population_size"], small["episode_steps"] = 6, 100
     monkeypatch.setitem(contest.OURS, method, small)
     played = ours.run(SHORT, method, 100)
     assert played.steps == 900

@@ -185,7 +185,7 @@ def test_an_input_that_never_changes_is_not_listened_to(trainer: Trainer, run: R
         ({"method": "ars", "learners": 0, "population_size": 5}, "give an even number"),
         ({"method": "ars", "learners": 6, "population_size": 6}, "give an even number"),
         ({"method": "cma", "learners": 1}, "method=cma needs learners=0, got 1"),
-        ({"method": "cma", "learners": 0, "population_size": 3}, "CMA-ES needs 4 members"),
+        ({"method": "cma", "learners": 0, "population_size": 5}, "CMA-ES needs 6 members"),
         ({"method": "ars", "learners": 0, "top_fraction": 2.0}, "top_fraction=2.0 is no share"),
     ],
 )
