@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 import click
 
 from reference_trainer.allocator import keep_freed_memory
-from reference_trainer.config import GYM, PAPER, Config
+from reference_trainer.config import GYM, METHOD_SETTINGS, PAPER, Config
 from reference_trainer.errors import ConfigError, TrainerError
 from reference_trainer.hooks import HookChain, Hooks
 from reference_trainer.leaks import LEAKS, parse_size, planted
@@ -95,6 +95,8 @@ def _epilog() -> str:
               help="Correlation of the market's score with tomorrow's return.")  # fmt: skip
 @click.option("--env", "env_id", default=None, metavar="GYM_ID",
               help="A Gymnasium task instead of trading.")  # fmt: skip
+@click.option("--method", type=click.Choice(list(METHOD_SETTINGS)), default=Config.method,
+              help="How the population comes to its next genomes.")  # fmt: skip
 @click.option("--no-evolution", is_flag=True, help="Train the agents, never select among them.")
 @click.option("--set", "settings", multiple=True, metavar="FIELD=VALUE",
               help="Any other field of the configuration; repeatable.")  # fmt: skip
@@ -140,13 +142,15 @@ def build_config(
         fields = {**PAPER, **fields}
     if changed.get("env_id", fields["env_id"]) is not None:
         fields = {**GYM, **fields}
+    method = changed.get("method", fields["method"])
+    fields = {**fields, **METHOD_SETTINGS.get(method, {})}
     fields["upload"] = fields["upload"] or bucket_from_environment()
-    config = Config(
+    decided = {
         **fields,
-        evolution=not no_evolution,
-        progress=sys.stderr.isatty() if progress is None else progress,
-    )
-    return dataclasses.replace(config, **changed)
+        "evolution": not no_evolution,
+        "progress": sys.stderr.isatty() if progress is None else progress,
+    }
+    return Config(**{**decided, **changed})
 
 
 def build_hooks(guard: bool, leaks: str, leak_size: str | None) -> Hooks:
@@ -168,7 +172,8 @@ def parse_setting(text: str) -> tuple[str, Any]:
         raise ConfigError(f"--set {text!r}: no field {name!r}; write FIELD=VALUE with a field of "
                           "the configuration")  # fmt: skip
     may_be_none = isinstance(kinds[name], UnionType)
-    kind = get_args(kinds[name])[0] if may_be_none else get_origin(kinds[name]) or kinds[name]
+    kind = get_args(kinds[name])[0] if may_be_none else kinds[name]
+    kind = get_origin(kind) or kind
     if may_be_none and value.lower() == "none":
         return name, None
     try:
@@ -192,7 +197,7 @@ def _whole(text: str) -> int:
 
 
 def _sizes(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in text.split(","))
+    return tuple(int(part) for part in text.split(",")) if text else ()
 
 
 #: How a value is read, where its type does not read it itself, and what one is called.
@@ -201,7 +206,7 @@ _KINDS = {
     bool: "true or false",
     int: "a whole number",
     float: "a number",
-    tuple: "sizes: write them like 64,64",
+    tuple: "sizes: write them like 64,64, or nothing for no layer",
 }
 
 

@@ -11,8 +11,6 @@ from reference_trainer.replay_buffer import Batch
 
 #: Losses of each network that an agent remembers.
 LOSS_HISTORY = 1000
-#: How quickly Ornstein-Uhlenbeck noise forgets, and how much is new each step (Lillicrap et al.).
-OU_THETA, OU_SIGMA = 0.15, 0.2
 
 
 class DDPGAgent:
@@ -25,16 +23,13 @@ class DDPGAgent:
         self,
         stack: AgentStack,
         *,
-        noise: str,
         noise_scale: float,
         loss_history: int = LOSS_HISTORY,
     ) -> None:
         if stack.rows != 1:
             raise ValueError(f"an agent is one row of a stack, got {stack.rows}")
         self.stack = stack
-        self.noise = make_noise(noise, stack.architecture.action_size, noise_scale)
-        self.noise_kind, self.noise_scale = noise, noise_scale
-        self.kept_losses = loss_history
+        self.noise_scale, self.kept_losses = noise_scale, loss_history
         self.critic_losses = LossRing(loss_history)
         self.actor_losses = LossRing(loss_history)
         self.fitness: float | None = None
@@ -44,11 +39,14 @@ class DDPGAgent:
         return self.stack.answer(observation)
 
     def exploring(self, rng: np.random.Generator) -> Callable[[np.ndarray], np.ndarray]:
-        """The policy of one episode with exploration noise on its actions."""
-        self.noise.reset()
-        return lambda observation: np.clip(
-            self.act(observation) + self.noise.sample(rng), -1.0, 1.0, dtype=np.float32
-        )
+        """The policy with independent normal noise on its actions."""
+        size, scale = self.stack.architecture.action_size, self.noise_scale
+
+        def policy(observation: np.ndarray) -> np.ndarray:
+            noise = (scale * rng.standard_normal(size)).astype(np.float32)
+            return np.clip(self.act(observation) + noise, -1.0, 1.0, dtype=np.float32)
+
+        return policy
 
     def update(self, batch: Iterable[Batch] | Batch, accumulate: int = 1) -> Losses:
         """One gradient step of this agent alone; `accumulate` splits a batch into that many."""
@@ -60,51 +58,12 @@ class DDPGAgent:
     def clone(self) -> DDPGAgent:
         """An independent agent with the same genome, targets and optimizer state."""
         copy = DDPGAgent(
-            self.stack.copy(),
-            noise=self.noise_kind,
-            noise_scale=self.noise_scale,
-            loss_history=self.kept_losses,
+            self.stack.copy(), noise_scale=self.noise_scale, loss_history=self.kept_losses
         )
         copy.critic_losses.extend(self.critic_losses)
         copy.actor_losses.extend(self.actor_losses)
         copy.fitness = self.fitness
         return copy
-
-
-class GaussianNoise:
-    """Independent normal noise of a fixed scale."""
-
-    def __init__(self, size: int, scale: float) -> None:
-        self.size, self.scale = size, scale
-
-    def reset(self) -> None:
-        """Start a new episode; there is no state to forget."""
-
-    def sample(self, rng: np.random.Generator) -> np.ndarray:
-        """Float32 `[size]`."""
-        return (self.scale * rng.standard_normal(self.size)).astype(np.float32)
-
-
-class OrnsteinUhlenbeckNoise:
-    """Temporally correlated noise (Uhlenbeck & Ornstein 1930, as in Lillicrap et al. 2016)."""
-
-    def __init__(self, size: int, scale: float) -> None:
-        self.size, self.scale = size, scale
-        self._state = np.zeros(size)
-
-    def reset(self) -> None:
-        """Start a new episode at the mean."""
-        self._state[:] = 0.0
-
-    def sample(self, rng: np.random.Generator) -> np.ndarray:
-        """Float32 `[size]`."""
-        self._state += -OU_THETA * self._state + OU_SIGMA * rng.standard_normal(self.size)
-        return (self.scale * self._state).astype(np.float32)
-
-
-def make_noise(kind: str, size: int, scale: float) -> GaussianNoise | OrnsteinUhlenbeckNoise:
-    """The noise process by its name in the configuration."""
-    return GaussianNoise(size, scale) if kind == "gaussian" else OrnsteinUhlenbeckNoise(size, scale)
 
 
 class LossRing:

@@ -45,6 +45,8 @@ class Champion:
         """
         fittest = int(np.argmax(self.population.fitnesses()))
         best = self.population.best
+        if not self._qualifies(fittest, plans):
+            return
         score = self._title_score(fittest, plans)
         title = None if best.fitness is None else self._score(best, plans)
         if score is None or (best.fitness is not None and title is None):
@@ -87,6 +89,17 @@ class Champion:
         self.say(f"Best agent: validation reward {validation:.3f}")
         self._compare([stats.summary for stats in played if stats.summary])
 
+    def _qualifies(self, member: int, plans: Sequence[EpisodePlan]) -> bool:
+        """Whether a member beats the best so far in short episodes, where fitness is of such.
+
+        Whole ones cost many times as much, and most often the fittest is the best agent's copy.
+        """
+        horizon, best = self.config.episode_steps, self.population.best
+        if horizon is None or best.fitness is None or self.config.explores(member):
+            return True
+        fitness, to_beat = self.population.agents[member].fitness, self._score(best, plans, horizon)
+        return fitness is not None and to_beat is not None and fitness > to_beat
+
     def _title_score(self, member: int, plans: Sequence[EpisodePlan]) -> float | None:
         """What a member earns in whole episodes without noise; fitness says it if it was that."""
         agent = self.population.agents[member]
@@ -94,7 +107,9 @@ class Champion:
             return self._score(agent, plans)
         return agent.fitness
 
-    def _score(self, agent: DDPGAgent, plans: Sequence[EpisodePlan]) -> float | None:
+    def _score(
+        self, agent: DDPGAgent, plans: Sequence[EpisodePlan], horizon: int | None = None
+    ) -> float | None:
         """Mean reward without noise; None when the run has too few steps left for it.
 
         The steps count, the transitions are not kept.
@@ -108,6 +123,7 @@ class Champion:
                 agent.act,
                 seed=plan.seed,
                 options=plan.options,
+                horizon=horizon,
                 limit=self.budget.left,
             )
             self.budget.spend(stats.steps)

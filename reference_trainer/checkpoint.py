@@ -5,6 +5,7 @@ reached the disk:
 
     best_agent.safetensors      genome, targets, Adam moments, loss histories
     population/agent_{i}.safetensors
+    method.safetensors          what a population method knows beside its members, if anything
     buffer/rows_{a}_{b}.safetensors   rows a..b-1 of the ring; older ones are hard links
     trainer_state.json          generation, counters, settings, history
     manifest.json               size and SHA-256 of every file above
@@ -24,7 +25,7 @@ from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
+from safetensors.numpy import load_file, save_file
 
 from reference_trainer.agent import DDPGAgent
 from reference_trainer.errors import CheckpointError
@@ -32,6 +33,7 @@ from reference_trainer.population import Population
 from reference_trainer.replay_buffer import ReplayBuffer
 
 FORMAT = "reference_trainer.checkpoint/2"
+METHOD = "method.safetensors"
 #: Bytes of a buffer column that are read at once.
 PIECE = 4_000_000
 
@@ -62,6 +64,7 @@ class CheckpointStore:
         population: Population,
         buffer: ReplayBuffer,
         state: Mapping[str, Any],
+        method: Mapping[str, np.ndarray] | None = None,
     ) -> Path:
         """Write a checkpoint; returns its folder. A crash at any point leaves the last one."""
         final = self.folder / f"gen_{generation:06d}"
@@ -78,6 +81,9 @@ class CheckpointStore:
         for name, agent in _named_agents(population):
             save_file(agent_tensors(agent), staging / name)
             manifest[name] = _entry(staging / name)
+        if method:
+            save_file(dict(method), staging / METHOD)
+            manifest[METHOD] = _entry(staging / METHOD)
         manifest |= self._save_buffer(staging, buffer)
         document = {"format": FORMAT, "generation": generation, **state, "buffer": buffer.state()}
         (staging / "trainer_state.json").write_text(json.dumps(document))
@@ -167,6 +173,11 @@ def agent_tensors(agent: DDPGAgent) -> dict[str, np.ndarray]:
     tensors["actor_losses"] = np.array([float(loss) for loss in agent.actor_losses])
     tensors["fitness"] = np.array([np.nan if agent.fitness is None else agent.fitness])
     return tensors
+
+
+def method_arrays(path: Path) -> dict[str, np.ndarray]:
+    """What a population method knew beside its members, in memory of its own."""
+    return load_file(path / METHOD) if (path / METHOD).exists() else {}
 
 
 def verify(path: Path) -> dict[str, dict[str, Any]]:

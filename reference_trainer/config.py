@@ -46,6 +46,9 @@ class Config:
     cost_bps: float = 12.0
     reward: str = "log"
 
+    # How a population comes to its next genomes: one file of `methods` each
+    method: str = "erl"
+
     # Agents
     population_size: int = 16
     # Agents that gradients train while evolution has the others to itself, as in ERL, where there
@@ -53,6 +56,8 @@ class Config:
     learners: int | None = None
     network: str = "mlp"
     hidden: tuple[int, ...] = (64, 64)
+    # Hidden layers of the actors, where they have others than the critics; none: linear policies.
+    actor_hidden: tuple[int, ...] | None = None
     gamma: float = 0.99
     tau: float = 0.005
     actor_lr: float = 1e-3
@@ -60,7 +65,7 @@ class Config:
     # What an actor pays for the squares of what it says before the tanh: without it, one that a
     # sparse reward has driven to the bounds of all actions stays there.
     saturation_penalty: float = 0.0
-    noise: str = "gaussian"
+    # Standard deviation of the noise on a learner's actions; several have half to double of it.
     noise_scale: float = 0.1
 
     # Training
@@ -84,17 +89,25 @@ class Config:
     # A time limit for the population's episodes
     episode_steps: int | None = None
     random_steps: int = 0
+    # Generations from one fight of the fittest with the best so far to the next. Where one differs
+    # little from the next, as in a search, to fight each time costs more steps than it finds.
+    title_every: int = 1
 
     # Evolution (Khadka & Tumer 2018)
     evolution: bool = True
     elite_fraction: float = 0.125
-    crossover: str = "rows"
-    mutation: str = "gaussian"
     mutation_probability: float = 0.9
-    mutation_strength: float = 0.1
     # Generations from one entry of the fittest learner among those that evolve to the next. Let in
     # each time, a learner in a local optimum soon is the parent of all (ERL: 10 on most tasks).
     admit_every: int = 10
+
+    # Search along directions (ARS, Mania et al. 2018) or by a distribution (CMA-ES): the standard
+    # deviation of what is tried (CMA-ES: at first), the length of a step, the share of the
+    # directions that decide it, and whether actors read normalised observations (ARS: V2, or V1).
+    perturbation: float = 0.03
+    step_size: float = 0.02
+    top_fraction: float = 0.5
+    normalize_observations: bool = True
 
     # Output
     checkpoint_every: int = 1
@@ -121,8 +134,35 @@ class Config:
                 f"buffer_ready={self.buffer_ready} is more than buffer_capacity="
                 f"{self.buffer_capacity}: training would never start"
             )
-        if self.evolution:
+        if self.method in SEARCHES:
+            self._check_search()
+        elif self.evolution:
             self._check_evolution()
+
+    def _check_search(self) -> None:
+        """ARS and CMA-ES write all members but learners, of which only ARS may have some."""
+        needed: dict[str, Any] = {"evolution": True, "network": "mlp"}
+        if self.method == "cma" or self.learners is None:
+            needed["learners"] = 0
+        for name, value in needed.items():
+            if getattr(self, name) != value:
+                raise ConfigError(
+                    f"method={self.method} needs {name}={value}, got {getattr(self, name)!r}"
+                )
+        if not 0 < self.top_fraction <= 1:
+            raise ConfigError(
+                f"top_fraction={self.top_fraction} is no share: give 0.5, or 1 for all"
+            )
+        if self.method == "cma" and self.population_size < LEAST_SAMPLES:
+            raise ConfigError(
+                f"population_size={self.population_size}: CMA-ES needs {LEAST_SAMPLES} members"
+            )
+        searching = self.population_size - self.evolving_from
+        if self.method == "ars" and (searching < 2 or searching % 2 or self.evolving_from < 0):
+            raise ConfigError(
+                f"population_size={self.population_size} with learners={self.learners}: ARS plays "
+                "each direction both ways, give an even number beside the learners"
+            )
 
     def _check_evolution(self) -> None:
         if not 0 <= self.evolving_from < self.population_size:
@@ -136,8 +176,8 @@ class Config:
                 f"population_size={self.population_size} and learners={self.learners}: nobody "
                 "would be left to change"
             )
-        if self.learners == 0 and self.crossover == "distillation":
-            raise ConfigError("crossover=distillation asks a critic: learners=0 trains none")
+        if self.learners == 0 and self.method == "pderl":
+            raise ConfigError("method=pderl asks a critic: learners=0 trains none")
 
     @classmethod
     def paper(cls, **changes: Any) -> Config:
@@ -180,7 +220,8 @@ class Config:
         for name in VOLATILE:
             values.pop(name)
         values["data"] = None if self.data is None else Path(self.data).name
-        values["hidden"] = list(self.hidden)
+        for name in ("hidden", "actor_hidden"):
+            values[name] = None if values[name] is None else list(values[name])
         return values
 
     def check_settings(self, stored: Mapping[str, Any]) -> None:
@@ -202,16 +243,28 @@ VOLATILE = (
     "out", "data_dir", "generations", "max_env_steps", "upload", "progress",
     "plot_every", "keep_checkpoints", "checkpoint_every", "force", "compiled",
 )  # fmt: skip
+#: The settings that a method needs instead of the defaults. One whose policy is linear in its paper
+#: has a linear one here.
+METHOD_SETTINGS: dict[str, dict[str, Any]] = {
+    "erl": {},
+    "pderl": {},
+    "ars": {"learners": 0, "actor_hidden": (), "population_size": 8, "title_every": 5},
+    "cma": {"learners": 0, "actor_hidden": (), "perturbation": 0.1},
+}
+#: Methods that search all members' genomes at once, without gradients.
+SEARCHES = ("ars", "cma")
+#: With five samples a resumed run differs in the last digits, with six and more it does not.
+LEAST_SAMPLES = 6
 CHOICES: dict[str, tuple[str, ...]] = {
+    "method": tuple(METHOD_SETTINGS),
     "reward": ("log", "excess"),
     "network": ("mlp", "per_asset"),
-    "noise": ("gaussian", "ou"),
-    "crossover": ("rows", "distillation"),
-    "mutation": ("gaussian", "proximal"),
 }
 MINIMUM: dict[str, float] = {
     "generations": 1,
     "population_size": 1,
+    "perturbation": 1e-9,
+    "step_size": 1e-9,
     "stocks": 1,
     "trading_days": 1,
     "settlement_days": 0,
@@ -224,6 +277,7 @@ MINIMUM: dict[str, float] = {
     "accumulation_steps": 1,
     "episodes_per_agent": 1,
     "admit_every": 1,
+    "title_every": 1,
     "buffer_ready": 1,
     "checkpoint_every": 1,
     "keep_checkpoints": 1,

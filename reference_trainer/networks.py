@@ -78,11 +78,15 @@ def mlp(layers: Layers, x: Tensor) -> Tensor:
 
 
 def mlp_architecture(
-    observation_size: int, action_size: int, hidden: Sequence[int], keep: int | None = None
+    observation_size: int,
+    action_size: int,
+    hidden: Sequence[int],
+    keep: int | None = None,
+    actor_hidden: Sequence[int] | None = None,
 ) -> Architecture:
-    """Perceptrons on the flat observation."""
+    """Perceptrons on the flat observation; the actors' hidden layers may be others, or none."""
     return Architecture(
-        (observation_size, *hidden, action_size),
+        (observation_size, *(hidden if actor_hidden is None else actor_hidden), action_size),
         (observation_size + action_size, *hidden, 1),
         lambda observation: observation,
         lambda observation, action: torch.cat([observation, action], dim=-1),

@@ -51,7 +51,7 @@ class Population:
         scales = noise_scales(config.noise_scale, self.trained.rows)
         quiet = [0.0] * (self.size + 1 - self.trained.rows)
         members = [
-            DDPGAgent(self.stack.view(row, row + 1), noise=config.noise, noise_scale=scale)
+            DDPGAgent(self.stack.view(row, row + 1), noise_scale=scale)
             for row, scale in enumerate([*scales, *quiet])
         ]
         self.agents, self.best = members[:-1], members[-1]

@@ -19,6 +19,8 @@ from reference_trainer.state_storage import StateStorage, touched
 
 #: Flags of a row: the step taken there ended the task; no step was taken there.
 TERMINATED, LAST = 1, 2
+#: Observations that are read at once.
+OBSERVATIONS_AT_ONCE = 256
 
 
 @dataclass(frozen=True)
@@ -136,6 +138,19 @@ class ReplayBuffer:
         goes_on = self.columns["flags"][rows] != TERMINATED
         np.multiply(goes_on, np.float32(self.gamma), out=discount)
         return batch
+
+    def newest_observations(self, count: int) -> Iterator[np.ndarray]:
+        """The observations `[B, O]` of the last `count` transitions, as far as they are kept.
+
+        In pieces of `OBSERVATIONS_AT_ONCE` or fewer; each is valid until the next one.
+        """
+        _, (room, *_) = self._room(1, OBSERVATIONS_AT_ONCE)
+        end = self.transitions_written
+        for begin in range(end - min(count, len(self)), end, OBSERVATIONS_AT_ONCE):
+            newest = np.arange(begin, min(begin + OBSERVATIONS_AT_ONCE, end)) % self.capacity
+            piece = room[: len(newest)]
+            self.storage.read_states(self._row_of[newest].astype(np.int64), piece)
+            yield piece
 
     def state(self) -> dict[str, int]:
         """The counters that go with the columns into a checkpoint."""

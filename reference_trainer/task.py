@@ -143,7 +143,8 @@ class TradingTask:
         keep = config.max_positions if config.max_positions < stocks else None
         if config.network == "per_asset":
             return per_asset_architecture(stocks, self.view.per_stock, config.hidden, keep)
-        return mlp_architecture(self.view.size + stocks + 2, stocks, config.hidden, keep)
+        size = self.view.size + stocks + 2
+        return mlp_architecture(size, stocks, config.hidden, keep, config.actor_hidden)
 
 
 class GymTask:
@@ -159,6 +160,7 @@ class GymTask:
             int(np.prod(self.eval_env.observation_space.shape or ())),
             int(np.prod(self.eval_env.action_space.shape or ())),
             config.hidden,
+            actor_hidden=config.actor_hidden,
         )
 
     def describe(self) -> str:

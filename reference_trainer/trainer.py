@@ -13,17 +13,17 @@ import torch
 from tqdm import tqdm
 
 from reference_trainer.champion import Champion
-from reference_trainer.checkpoint import CheckpointStore
+from reference_trainer.checkpoint import CheckpointStore, method_arrays
 from reference_trainer.config import Config
 from reference_trainer.ddpg import Losses
 from reference_trainer.evaluation import Evaluation, Purpose, stream
-from reference_trainer.evolution import EvolutionRules, evolve, rank
+from reference_trainer.evolution import rank
 from reference_trainer.fused import HINDRANCE, is_small
 from reference_trainer.hooks import Hooks
+from reference_trainer.methods import make_method
 from reference_trainer.metrics import Metrics, Record
-from reference_trainer.operators import operators
 from reference_trainer.plots import Plotter
-from reference_trainer.population import LEARNER, Population, check_memory
+from reference_trainer.population import Population, check_memory
 from reference_trainer.replay_buffer import Batch, ReplayBuffer
 from reference_trainer.rollout import StepBudget
 from reference_trainer.task import make_task
@@ -54,6 +54,7 @@ class ERLTrainer:
         if config.compiled and small and HINDRANCE:
             self.say(f"Updates by PyTorch, not by the compiled module: {HINDRANCE}; install anew")
         self.buffer = self._new_buffer()
+        self.method = make_method(config, self.population, self.buffer)
         self.budget = StepBudget(config.max_env_steps)
         self.metrics = Metrics(config.out / "metrics.jsonl")
         self.champion = Champion(
@@ -67,8 +68,6 @@ class ERLTrainer:
             self.uploader.is_leased if self.uploader else lambda path: False,
         )
         self.generation = self.transitions = 0
-        #: Where the fittest learner was copied to in this generation.
-        self.admitted: int | None = None
         #: Environment steps of the last generation that was not cut.
         self.whole_generation = 0
         self.stopped = self.cut = False
@@ -89,7 +88,10 @@ class ERLTrainer:
             self.uploader.close()
 
     def run_generation(self, generation: int) -> None:
-        """One generation of ERL (Khadka & Tumer 2018, algorithm 1)."""
+        """What a generation is: all play, learners learn, and a method says who plays next.
+
+        The methods are one file each in `methods`; ERL's has the lines of its algorithm.
+        """
         self.begin_generation(generation)
         with self.hooks.phase("evaluate_population"):
             self.evaluate_population()
@@ -130,9 +132,9 @@ class ERLTrainer:
         self.metrics.note(new_transitions=kept)
         self._note_fitness(fitnesses)
         if not self.cut:
-            self.champion.challenge(plans)
-            self.admitted = self._admit_learner()
-            self.metrics.note(restarted=self._restart_learner())
+            if (generation - 1) % self.config.title_every == 0:
+                self.champion.challenge(plans)
+            self.metrics.note(**self.method.tell(generation))
             self.whole_generation = self.budget.taken - before
 
     def train_population(self) -> None:
@@ -151,31 +153,13 @@ class ERLTrainer:
             self.metrics.note(updates=done + 1)
 
     def evolve_population(self) -> None:
-        """Elites stay, winners breed, the rest is written over; nothing is allocated.
+        """The method writes over members those that play next; nothing is allocated.
 
         A generation that the step limit cut has no fitness to select by.
         """
         self.hooks.before_evolution()
-        if self.cut or not self.config.evolution:
-            return
-        config, population, first = self.config, self.population, self.population.evolving_from
-        crossover, mutate = operators(config, self.buffer, population.judge)
-        fate = evolve(
-            population.evolving,
-            population.fitnesses()[first:],
-            EvolutionRules(
-                elites=config.elites,
-                mutation_probability=config.mutation_probability,
-                mutation_strength=config.mutation_strength,
-            ),
-            self._random(Purpose.EVOLUTION),
-            crossover=crossover,
-            mutate=mutate,
-        )
-        made = [fate.operator(slot) for slot in range(population.evolving.rows)]
-        population.made_by = [LEARNER] * first + made
-        if self.admitted is not None:
-            self.metrics.note(learner_became=made[self.admitted - first])
+        if self.config.evolution and not self.cut:
+            self.metrics.note(**self.method.ask(self._random(Purpose.EVOLUTION)))
 
     def end_generation(self) -> None:
         """Close the record of the generation."""
@@ -192,7 +176,9 @@ class ERLTrainer:
         due = self.generation % self.config.checkpoint_every == 0
         if not (due or self._is_last or self.stopped):
             return
-        path = self.checkpoints.save(self.generation, self.population, self.buffer, self._state())
+        path = self.checkpoints.save(
+            self.generation, self.population, self.buffer, self._state(), self.method.arrays()
+        )
         if self.uploader:
             self.uploader.enqueue(path)
         self.hooks.after_checkpoint(path)
@@ -237,6 +223,7 @@ class ERLTrainer:
         self.transitions = int(state["transitions"])
         self.whole_generation = int(state["whole_generation"])
         self.population.made_by = list(state["made_by"])
+        self.method.restore(method_arrays(path), self._random(Purpose.EVOLUTION))
         self.metrics.restore(state["history"])
         if self.uploader:
             # The last process may have died before all of it was sent.
@@ -304,14 +291,6 @@ class ERLTrainer:
         self.transitions += self.budget.taken - before
         self.metrics.note(new_transitions=self.budget.taken - before)
         self._note_fitness([])
-
-    def _admit_learner(self) -> int | None:
-        due = self.generation % self.config.admit_every == 0
-        return self.population.admit_learner() if due else None
-
-    def _restart_learner(self) -> int | None:
-        """In the first generation no learner has been trained: it earns less by chance."""
-        return self.population.restart_learner() if self.generation > 1 else None
 
     def _note_fitness(self, fitnesses: Sequence[float]) -> None:
         """Fitness of the agents that played all their episodes, and what had made them."""

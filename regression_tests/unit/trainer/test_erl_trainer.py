@@ -97,6 +97,26 @@ def test_best_agent_keeps_its_title_against_a_worse_champion(trainer: Trainer) -
     assert kept == (title >= 0)
 
 
+def test_a_title_is_fought_for_as_seldom_as_it_is_said(trainer: Trainer, run: Run) -> None:
+    made, fought = trainer(title_every=3, generations=7), []
+    made.champion.challenge = lambda plans: fought.append(made.generation)  # type: ignore[method-assign]
+    run(made, 7)
+    assert fought == [1, 4, 7]
+
+
+def test_in_short_episodes_only_who_beats_the_best_fights_for_its_title(trainer: Trainer) -> None:
+    made = trainer(env_id="Pendulum-v1", population_size=3, elite_fraction=0.3, episode_steps=20,
+                   explore_in_fitness=False)  # fmt: skip
+    made.begin_generation(1)
+    made.evaluate_population()
+    steps, plans = made.env_steps, made.evaluation.plans(1)
+    made.champion.challenge(plans)  # the fittest is the best agent's equal: 20 steps say so
+    assert made.env_steps == steps + 20
+    made.population.agents[1].fitness = 1.0  # more than any episode earns
+    made.champion.challenge(plans)
+    assert made.env_steps == steps + 20 + 20 + 2 * 200
+
+
 def test_best_agent_is_validated_only_when_it_is_new(trainer: Trainer) -> None:
     made = trainer()
     made.begin_generation(1)
@@ -219,9 +239,8 @@ def test_plots_leave_no_figure_with_pyplot(trainer: Trainer, run: Run) -> None:
     [
         {"network": "per_asset"},
         {"window": 3},
-        {"noise": "ou"},
-        {"mutation": "proximal"},
-        {"crossover": "distillation"},
+        {"method": "pderl"},
+        {"actor_hidden": ()},
         {"max_positions": 2},
     ],
 )

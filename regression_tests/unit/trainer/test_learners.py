@@ -11,7 +11,7 @@ import torch
 
 from reference_trainer.config import Config
 from reference_trainer.errors import ConfigError
-from reference_trainer.operators import distillation_crossover
+from reference_trainer.methods.pderl import distillation_crossover
 from reference_trainer.trainer import ERLTrainer
 
 Trainer = Callable[..., ERLTrainer]
@@ -81,7 +81,7 @@ def test_a_learner_displaces_nobody_that_is_fitter(trainer: Trainer) -> None:
 def test_what_became_of_the_learner_is_in_the_record(trainer: Trainer) -> None:
     made = evaluated(trainer(learners=1), [9.0, 1.0, 2.0, 3.0, 4.0, 5.0])
     made.begin_generation(1)
-    made.admitted = made.population.admit_learner()
+    made.method.admitted = made.population.admit_learner()  # type: ignore[attr-defined]
     made.evolve_population()
     assert made.metrics.record["learner_became"] == "elite"
 
@@ -152,7 +152,7 @@ def test_those_that_evolve_begin_with_actions_of_every_size(trainer: Trainer) ->
         ({"learners": 6}, "learners=6 of 6 agents"),
         ({"learners": -1}, "learners=-1"),
         ({"learners": 5}, "makes all that evolve elites"),
-        ({"learners": 0, "crossover": "distillation"}, "asks a critic"),
+        ({"learners": 0, "method": "pderl"}, "asks a critic"),
     ],
 )
 def test_settings_that_leave_nobody_to_evolve_are_refused(
@@ -162,11 +162,11 @@ def test_settings_that_leave_nobody_to_evolve_are_refused(
         tiny(**settings)
 
 
-@pytest.mark.parametrize("operators", [{}, {"crossover": "distillation", "mutation": "proximal"}])
+@pytest.mark.parametrize("method", ["erl", "pderl"])
 def test_a_resumed_run_with_a_learner_is_the_same_run(
-    trainer: Trainer, run: Run, tmp_path: Path, operators: dict[str, str]
+    trainer: Trainer, run: Run, tmp_path: Path, method: str
 ) -> None:
-    settings = {"learners": 1, "admit_every": 2, **operators}
+    settings = {"learners": 1, "admit_every": 2, "method": method}
     whole = run(trainer(out=tmp_path / "whole", **settings), 4)
     run(trainer(out=tmp_path / "parts", **settings), 2)
     rest = trainer(out=tmp_path / "parts", **settings)

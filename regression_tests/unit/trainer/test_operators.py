@@ -6,8 +6,8 @@ import torch
 
 from reference_trainer.ddpg import AgentStack
 from reference_trainer.evolution import EvolutionRules
+from reference_trainer.methods.pderl import distillation_crossover, proximal_mutation
 from reference_trainer.networks import mlp_architecture
-from reference_trainer.operators import distillation_crossover, proximal_mutation
 from reference_trainer.replay_buffer import ReplayBuffer, Step
 from reference_trainer.state_storage import VectorStates
 

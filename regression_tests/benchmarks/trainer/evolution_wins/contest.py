@@ -9,7 +9,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from reference_trainer.config import GYM
+from reference_trainer.config import GYM, METHOD_SETTINGS
 from reference_trainer.rollout import Policy, play_episode
 from regression_tests.benchmarks.trainer.evolution_wins.sparse_pendulum import SPARSE_PENDULUM
 
@@ -25,6 +25,14 @@ FAR_SIGHTED = 0.9999
 
 #: One learner, and nobody else.
 ALONE: dict[str, Any] = {"evolution": False, "learners": None, "population_size": 1}
+#: A learner and a population as in ERL, but linear actors, and two members a generation: both ways
+#: along one random direction (ARS, V1). The learner makes an update each twenty steps.
+ALONG_DIRECTIONS: dict[str, Any] = {
+    "method": "ars", "actor_hidden": (), "population_size": 3, "perturbation": 0.01,
+    "step_size": 0.02, "normalize_observations": False, "updates_per_step": 0.05, "title_every": 5,
+}  # fmt: skip
+#: The most steps that a method gets, where it needs no more.
+MOST_STEPS = {"evolution along directions": 500_000, "ARS": 500_000, "CMA-ES": 500_000}
 #: What the trainer changes for a method; nothing for its defaults, which are ERL's operators. The
 #: learner makes one gradient update for each environment step of anybody, as in ERL. Without
 #: evolution each of the ten agents makes as many, or all together (`updates_per_step` is of each).
@@ -36,7 +44,10 @@ OURS: dict[str, dict[str, Any]] = {
     },
     "genetic only": {"learners": 0},
     "gradient only": ALONE,
-    "PDERL operators": {"crossover": "distillation", "mutation": "proximal"},
+    "PDERL operators": {"method": "pderl"},
+    "evolution along directions": ALONG_DIRECTIONS,
+    "ARS": {"method": "ars", **METHOD_SETTINGS["ars"]},
+    "CMA-ES": {"method": "cma", **METHOD_SETTINGS["cma"]},
     "evolution, no penalty": {"saturation_penalty": 0.0},
     "gradient only, no penalty": {**ALONE, "saturation_penalty": 0.0},
     "gradient only, far-sighted": {**ALONE, "gamma": FAR_SIGHTED},
@@ -75,6 +86,8 @@ SWIMMER = {
     "TD3": {**NORMAL, "learning_starts": 10_000, "gamma": FAR_SIGHTED},
     "SAC": {"learning_starts": 10_000, "gamma": FAR_SIGHTED},
 }
+#: TD3's are the defaults of the package but for the noise and the random steps at the start.
+HOPPER = {"TD3": {**NORMAL, "learning_starts": 10_000}}
 
 
 @dataclass(frozen=True)
@@ -109,8 +122,10 @@ TASKS = {
              "unstable: an episode ends when the poles fall, and few random policies last long"),
         Task(SPARSE_PENDULUM, 50_000, 100.0, {},
              "sparse: nothing is earned before a swing-up from hanging has been found"),
-        Task("Swimmer-v5", 1_000_000, 300.0, SWIMMER,
+        Task("Swimmer-v5", 1_000_000, 325.0, SWIMMER,
              "local optima: the learner alone stays at a small stroke", 50_000),
+        Task("Hopper-v5", 1_000_000, 2_500.0, HOPPER,
+             "a walk: standing still pays 1 a step, and a fall ends the episode", 50_000),
     )
 }  # fmt: skip
 

@@ -20,6 +20,7 @@ from reference_trainer.trainer import ERLTrainer
 from regression_tests.benchmarks.trainer.evolution_wins.contest import (
     CURVE_EPISODES,
     FINAL_EPISODES,
+    MOST_STEPS,
     OURS,
     Curve,
     Memory,
@@ -41,7 +42,8 @@ def run(task: Task, method: str, seed: int) -> Run:
     with tempfile.TemporaryDirectory(prefix="evolution_wins") as folder:
         changed = {"out": Path(folder), **OURS[method]}
         evolution = bool(changed.pop("evolution", True))
-        config = erl_config(task.env_id, task.steps, seed, changed, evolution=evolution)
+        steps = min(task.steps, MOST_STEPS.get(method, task.steps))
+        config = erl_config(task.env_id, steps, seed, changed, evolution=evolution)
         watch = Watch(type(env.unwrapped))
         trainer = ERLTrainer(config, log=io.StringIO(), hooks=watch)
         # Validation decides nothing; it would only cost time here.
@@ -51,7 +53,7 @@ def run(task: Task, method: str, seed: int) -> Run:
             # Nobody to choose from: it learns from every step, and is judged as it is.
             trainer.champion.challenge = lambda plans: None  # type: ignore[method-assign]
             best = trainer.population.agents[0].act
-        watch.curve = Curve(task.steps, lambda: judged(best, env, CURVE_EPISODES))
+        watch.curve = Curve(steps, lambda: judged(best, env, CURVE_EPISODES))
         trainer.train()
         wall, cpu = watch.stopwatch.seconds()
         score = judged(best, env, FINAL_EPISODES)

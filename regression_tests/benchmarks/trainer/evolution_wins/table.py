@@ -34,6 +34,9 @@ WITHOUT = {
     "gradient only": "the learner alone, with all steps to itself",
     "genetic only": "evolution alone, without a learner",
     "gradient only, far-sighted": f"the learner alone, with a discount of {FAR_SIGHTED}",
+    "evolution along directions": "a learner and linear actors that search along directions",
+    "ARS": "augmented random search, of a linear policy, without a learner",
+    "CMA-ES": "CMA-ES, of a linear policy, without a learner",
     "evolution, no penalty": "evolution whose learner pays nothing for a saturated actor",
 }
 _PANELS_A_ROW = 2
@@ -41,9 +44,10 @@ _PANELS_A_ROW = 2
 #: each algorithm.
 _CHANGED = {", no penalty": "-.", ", far-sighted": (0, (1, 1))}
 _PLAIN = [method for method in OURS if not method.endswith(tuple(_CHANGED))]
+_COLORS = ("C0", "C1", "C2", "C3", "C4", "C5", "C7", "C8", "gold")
 _LINES: dict[str, tuple[str, str | tuple[int, tuple[int, int]]]] = {
-    plain + change: (f"C{number}", style)
-    for number, plain in enumerate(_PLAIN)
+    plain + change: (color, style)
+    for plain, color in zip(_PLAIN, _COLORS, strict=True)
     for change, style in {"": "-", **_CHANGED}.items()
 } | {
     method: (color, ":" if published else "--")
@@ -60,11 +64,11 @@ def markdown(runs: Sequence[Run], chosen_on: str) -> str:
         f"Interquartile mean over seeds of the mean return of {FINAL_EPISODES} fresh episodes "
         "without noise, with a 95 % bootstrap interval (Agarwal et al. 2021); judged are the best "
         "agent of the trainer; the learner alone and stable-baselines3's policy as they are at the "
-        "end. Every run of a task takes the same environment steps, but where it says otherwise, "
-        "and those that select among agents are included. As in ERL (Khadka & Tumer 2018), the "
-        "learner makes one gradient update for each step kept to learn from; those that judge the "
-        "best agent are not kept. Without evolution each of the ten agents makes as many (ten "
-        "times the work), or all ten together do. The settings are its defaults for Gymnasium "
+        "end. Every run of a task takes the same environment steps, but where the last column says "
+        "otherwise, and those that select among agents are included. As in ERL (Khadka & Tumer "
+        "2018), the learner makes one gradient update for each step kept to learn from; those that "
+        "judge the best agent are not kept. Without evolution each of the ten agents makes as many "
+        "(ten times the work), or all ten together do. The settings are its defaults for Gymnasium "
         f"tasks, one set for all tasks, chosen on {chosen_on}. "
         "One thread of a shared machine: wall seconds hold waiting, CPU seconds do not.",
         _seeds(runs),
@@ -87,20 +91,14 @@ def _seeds(runs: Sequence[Run]) -> str:
 
 
 def _heading(task: Task) -> str:
-    fewer = (
-        f" stable-baselines3 gets {task.steps_of_theirs:,} of the steps: all of them would take "
-        "hours of a core a run."
-        if task.steps_of_theirs
-        else ""
-    )
-    return f"## {task.env_id}, {task.steps:,} steps\n\n{task.why[0].upper()}{task.why[1:]}.{fewer}"
+    return f"## {task.env_id}, {task.steps:,} steps\n\n{task.why[0].upper()}{task.why[1:]}."
 
 
 def _rows(task: Task, runs: Sequence[Run]) -> str:
     lines = [
         f"| method | seeds | return | 95 % interval | {task.solved:g} or more | wall s | CPU s "
-        "| updates per step | updates per CPU s |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "| updates per step | updates per CPU s | steps |",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for method in METHODS:
         if not (its := [run for run in runs if run.method == method]):
@@ -112,7 +110,8 @@ def _rows(task: Task, runs: Sequence[Run]) -> str:
             f"| {method} | {len(its)} | {value:,.1f} | {interval} | {solved} of {len(its)} | "
             f"{_mean(its, lambda run: run.wall_s):.0f} | {_mean(its, lambda run: run.cpu_s):.0f} | "
             f"{_mean(its, lambda run: run.agent_updates / run.steps):.1f} | "
-            f"{_mean(its, lambda run: run.agent_updates / run.cpu_s):,.0f} |"
+            f"{_mean(its, lambda run: run.agent_updates / run.cpu_s):,.0f} | "
+            f"{max(run.steps for run in its):,} |"
         )
     return "\n".join(lines)
 

@@ -1,6 +1,6 @@
-"""Operators that look at what an agent does, not only at its weights.
+"""PDERL: ERL with operators that look at what an agent does, not only at its weights.
 
-After PDERL (Bodnar, Day & Lio, AAAI 2020).
+After Bodnar, Day & Lio (AAAI 2020).
 """
 
 from __future__ import annotations
@@ -9,16 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from reference_trainer.config import Config
 from reference_trainer.ddpg import AgentStack
-from reference_trainer.evolution import (
-    Crossover,
-    EvolutionRules,
-    Mutation,
-    gaussian_mutation,
-    row_crossover,
-    settle_target,
-)
+from reference_trainer.evolution import Crossover, EvolutionRules, Mutation, settle_target
+from reference_trainer.methods.erl import ERL
 from reference_trainer.networks import NetworkStack
 from reference_trainer.replay_buffer import ReplayBuffer
 
@@ -36,15 +29,16 @@ LEAST_SENSITIVITY = 0.01
 PROBES = 32
 
 
-def operators(
-    config: Config, buffer: ReplayBuffer, judge: AgentStack | None
-) -> tuple[Crossover, Mutation]:
-    """The crossover and the mutation that the configuration names: ERL's or PDERL's."""
-    distilled, proximal = config.crossover == "distillation", config.mutation == "proximal"
-    return (
-        distillation_crossover(buffer, judge) if distilled else row_crossover,
-        proximal_mutation(buffer) if proximal else gaussian_mutation,
-    )
+class PDERL(ERL):
+    """ERL with distillation crossover and proximal mutation."""
+
+    def crossover(self) -> Crossover:
+        """The child imitates the better action of its parents, as the learner's critic sees it."""
+        return distillation_crossover(self.buffer, self.population.judge)
+
+    def mutation(self) -> Mutation:
+        """Weights change by as little as the actions depend on them."""
+        return proximal_mutation(self.buffer)
 
 
 def proximal_mutation(buffer: ReplayBuffer, magnitude: float = PROXIMAL_MAGNITUDE) -> Mutation:
