@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 
 import pytest
 
 from leakguard.capture.heap import frames
 from leakguard.capture.heap.frames import local_variables
-from leakguard.live.time_limit import TimeLimit
 
 needs_reader = pytest.mark.skipif(
     frames._locals_of is None, reason="f_locals is read: nothing is written by that from 3.13 on"
@@ -77,12 +76,22 @@ def test_reading_keeps_no_local_alive_after_its_del():
     assert sys.getrefcount(kept) == before
 
 
+THREADS = """
+import threading
+from leakguard.capture.heap.frames import other_threads_run
+
+limit, done = TimeLimit(60, print), threading.Event()
+before = other_threads_run()
+threading.Thread(target=done.wait).start()
+print(before, other_threads_run())
+done.set()
+limit.cancel()
+"""
+
+
 def test_threads_of_the_guard_are_no_other_threads():
-    limit, done = TimeLimit(60, print), threading.Event()
-    try:
-        assert not frames.other_threads_run()
-        threading.Thread(target=done.wait).start()
-        assert frames.other_threads_run()
-    finally:
-        done.set()
-        limit.cancel()
+    done = subprocess.run(
+        [sys.executable, "-c", THREADS], capture_output=True, text=True, check=True, timeout=60
+    )
+
+    assert done.stdout.split() == ["False", "True"]
