@@ -79,6 +79,7 @@ def test_reading_keeps_no_local_alive_after_its_del():
 THREADS = """
 import threading
 from leakguard.capture.heap.frames import other_threads_run
+from leakguard.live.time_limit import TimeLimit
 
 limit, done = TimeLimit(60, print), threading.Event()
 before = other_threads_run()
