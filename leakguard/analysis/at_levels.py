@@ -144,8 +144,10 @@ def _placed(case: Case, levels: Sequence[OuterRounds], finding: Finding) -> Find
     phase = finding.phase
     within = enclosing(case.run)
     if is_evaluation(phase) and phase is not None:
-        level = _of_evaluation(case, levels, finding, EVALUATIONS[phase.rpartition("/")[2]])
-        return replace(finding, level=level)
+        noun = EVALUATIONS[phase.rpartition("/")[2]]
+        if within is None and not any(noun in end.outer for end in case.run.generation_ends()):
+            return finding  # a phase of each generation, whatever its name
+        return replace(finding, level=_of_evaluation(case, levels, finding, noun))
     if finding.level is not None or within is None:
         return finding
     return replace(finding, level=_of_steps_or_rounds(case, levels, finding, within))

@@ -100,8 +100,6 @@ class AttachedRun:
     _tracing: Tracing = field(init=False)
     _looked_at: float = 0.0
     _traced_from: float = 0.0
-    _began_at: float = 0.0
-    _number: int = 0
 
     def __post_init__(self) -> None:
         """Open the run.
@@ -166,7 +164,6 @@ class AttachedRun:
 
     def _begin(self) -> None:
         self._begun, self._looked_at = True, time.monotonic()
-        self._began_at = self._looked_at
         look = self._looker.start(self._looker.recorder.read_all())
         self._scribe.write_snapshot(SnapshotDraft("Attached", "mark"), look, None)
         self._looker.remember()
@@ -174,29 +171,17 @@ class AttachedRun:
     def _look(self, index: int, *, last: bool) -> None:
         sites, self._looked_at = self._traced(), time.monotonic()
         reading = self._looker.recorder.read_all()
-        number = self._number_now()
-        taken, self._number = number - self._number, number
-        look = self._looker.generation(reading, number - 1, LAST if last else _WHY, ())
+        look = self._looker.generation(reading, index, LAST if last else _WHY, ())
         draft = SnapshotDraft(
-            f"Gen {number}: End of generation",
+            f"Gen {index + 1}: End of generation",
             "generation",
-            generation=number,
-            taken=taken if taken > 1 else None,
+            generation=index + 1,
             sites=sites or (),
             traced=sites is not None,
         )
-        self._scribe.write_snapshot(draft, look, number - 1)
+        self._scribe.write_snapshot(draft, look, index)
         if not last:
             self._choose(index + 1)
-
-    def _number_now(self) -> int:
-        """Return the number of this generation, by the time since the first look.
-
-        A look that was late, after a trace or on a busy machine, stands for as many generations as
-        would have been looked at: what grows by the second grows by the generation, too.
-        """
-        since = (self._looked_at - self._began_at) / self.timetable.every
-        return max(self._number + 1, round(since))
 
     @property
     def _pause(self) -> float:
