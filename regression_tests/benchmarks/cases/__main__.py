@@ -111,7 +111,7 @@ def main() -> None:
                         continue
                     turns.append(Turn(case.name, machine, turn, _wrong(case, extra)))
                     print(json.dumps(asdict(turns[-1])), file=kept, flush=True)
-    keep_table(asked.output, _table(turns), __spec__.name)
+    keep_table(asked.output, _table(turns), __spec__.parent)
 
 
 def _cases() -> Iterator[Case]:
