@@ -368,10 +368,13 @@ class _Settlement:
         holder = (defect.container or lead).holder
         if holder is not None and "chain" in holder.traits:
             return False  # each entry keeps the previous one: a mistake, and no record of the run
-        whole = lead.rate
-        if lead.judged is not None:  # few looks may leave the rate open; then the slope decides
-            series = lead.judged.series
-            whole = max(lead.judged.verdict.rate, slope(series.generations, series.values))
+        # Of numbers and texts that lie in entries, the entries are what is recorded.
+        inside = defect.container is not None and keeps_nothing(lead.type or lead.name)
+        counted = defect.container if defect.container is not None and inside else lead
+        whole = counted.rate
+        if counted.judged is not None:  # few looks may leave the rate open; then the slope decides
+            series = counted.judged.series
+            whole = max(counted.judged.verdict.rate, slope(series.generations, series.values))
         if (whole or 0.0) > RECORDS or (whole and rate > RECORD_ENTRY * whole):
             return False
         rounds = max(self.case.run.generations, default=0) + 1 - (lead.since or 0)

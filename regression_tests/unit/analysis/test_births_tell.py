@@ -106,6 +106,19 @@ def test_births_of_each_round_are_no_growth_where_looks_measured_that_little_was
     assert ("app.cells[*]" in {finding.held_by for finding in report.findings}) == is_told
 
 
+def test_record_of_each_generation_is_no_leak_for_the_numbers_in_it():
+    kept = replace(holder("app.history[*]", birthplace(7, [1_600] * ROUNDS), each=1_600))
+
+    def counting(snapshot):
+        floats = 12_000 + 17 * (snapshot.generation or 0)
+        return replace(snapshot, census=Census({"float": TypeCount(floats, floats * 90)}))
+
+    told = run(replace(kept, element="dict"), gains=1_600)
+    report = diagnose(replace(told, snapshots=tuple(map(counting, told.snapshots))))
+
+    assert (report.verdict, report.findings) == ("stable", ())
+
+
 def test_memory_that_the_line_of_a_holder_made_is_of_that_holder():
     kept = birthplace(7, [MB] * ROUNDS)
     counted = Census({"app.Frame": TypeCount(10, 100)})
