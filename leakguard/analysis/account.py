@@ -6,7 +6,6 @@ its objects, objects explain their memory, and handles explain the resources tha
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -266,17 +265,18 @@ class _Settlement:
     def _join_rest(self) -> None:
         """Add the rest to the defect whose line made it: what a look saw of it may be a part."""
         for rest in [d for d in self.defects if d.lead.source == "rest"]:
-            sizes: defaultdict[str | None, float] = defaultdict(float)
-            for defect in self.defects:
-                sizes[line_of(defect)] += defect.bytes_rate or 0.0
-            for defect in [d for d in self.defects if line_of(d) is not None]:
-                line = line_of(defect)
-                left, told = self.case.births.left_by(line), sizes[line]
-                if same(told + (rest.bytes_rate or 0.0), left, SAME_RATE):
-                    size = (defect.bytes_rate or 0.0) + (rest.bytes_rate or 0.0)
-                    self.defects[self.defects.index(defect)] = replace(defect, bytes_rate=size)
-                    self.defects.remove(rest)
-                    break
+            size = rest.bytes_rate or 0.0
+            whole = next((d for d in self.defects if self._has_made(d, size)), None)
+            if whole is not None:
+                grown = replace(whole, bytes_rate=(whole.bytes_rate or 0.0) + size)
+                self.defects[self.defects.index(whole)] = grown
+                self.defects.remove(rest)
+
+    def _has_made(self, defect: Defect, rest: float) -> bool:
+        """Return whether the line of a defect left as much as is told of it and the rest."""
+        line = line_of(defect)
+        told = sum(d.bytes_rate or 0.0 for d in self.defects if line_of(d) == line)
+        return line is not None and same(told + rest, self.case.births.left_by(line), SAME_RATE)
 
     def _matters(self, growth: Growth, rest: float) -> bool:
         last = None if growth.judged is None else growth.judged.series.generations[-1]
@@ -353,7 +353,7 @@ class _Settlement:
         small = [defect for defect in objects if self._is_small(defect)]
         resources = any(g.kind in _RESOURCES for g in self._of("metric"))
         if resources:
-            small = [d for d in small if keeps_nothing(d.lead.type or d.lead.name)]
+            small = [defect for defect in small if _is_of_leaves(defect)]
         if not small:
             return
         if len(small) == len(objects) and self._memory_is_unexplained():
@@ -369,8 +369,7 @@ class _Settlement:
         if holder is not None and "chain" in holder.traits:
             return False  # each entry keeps the previous one: a mistake, and no record of the run
         # Of numbers and texts that lie in entries, the entries are what is recorded.
-        inside = defect.container is not None and keeps_nothing(lead.type or lead.name)
-        counted = defect.container if defect.container is not None and inside else lead
+        counted = (defect.container if _is_of_leaves(defect) else None) or lead
         whole = counted.rate
         if counted.judged is not None:  # few looks may leave the rate open; then the slope decides
             series = counted.judged.series
@@ -395,6 +394,11 @@ class _Settlement:
 
 
 # -- gauges ----------------------------------------------------------------------------------------
+
+
+def _is_of_leaves(defect: Defect) -> bool:
+    """Return whether a defect is of numbers or texts, which keep no other object alive."""
+    return keeps_nothing(defect.lead.type or defect.lead.name)
 
 
 def _series_of(case: Case, gauge: Growth) -> Series:

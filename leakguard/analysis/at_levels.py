@@ -10,6 +10,7 @@ from leakguard.analysis.case import Case
 from leakguard.analysis.forecast import with_forecast
 from leakguard.analysis.levels import (
     OuterRounds,
+    begun,
     enclosing,
     gains_of_rounds,
     is_evaluation,
@@ -143,9 +144,9 @@ def _placed(case: Case, levels: Sequence[OuterRounds], finding: Finding) -> Find
         return finding
     phase = finding.phase
     within = enclosing(case.run)
-    if is_evaluation(phase) and phase is not None:
+    if phase is not None and is_evaluation(phase):
         noun = EVALUATIONS[phase.rpartition("/")[2]]
-        if within is None and not any(noun in end.outer for end in case.run.generation_ends()):
+        if within is None and not begun(case.run, noun):
             return finding  # a phase of each generation, whatever its name
         return replace(finding, level=_of_evaluation(case, levels, finding, noun))
     if finding.level is not None or within is None:
@@ -155,8 +156,7 @@ def _placed(case: Case, levels: Sequence[OuterRounds], finding: Finding) -> Find
 
 def _of_evaluation(case: Case, levels: Sequence[OuterRounds], finding: Finding, noun: str) -> Level:
     """Return the level of what an evaluation keeps."""
-    ends = case.run.generation_ends()
-    times = max((end.outer.get(noun, 0) for end in ends), default=0)
+    times = begun(case.run, noun)
     known = next((rounds for rounds in levels if rounds.level == noun), None)
     size = finding.bytes_per_generation
     each = None if known is None or size is None or times < 2 else size * known.parts
@@ -171,10 +171,10 @@ def _of_steps_or_rounds(
     None if the rounds are so short that this cannot be told.
     """
     rounds = next((one for one in levels if one.level == within), None)
-    begun = max((end.outer.get(within, 0) for end in case.run.generation_ends()), default=0)
+    times = begun(case.run, within)
     if rounds is None:
-        lone = begun == 1 and len(case.run.generations) > 1
-        return Level(STEP, within, begun) if lone else None
+        lone = times == 1 and len(case.run.generations) > 1
+        return Level(STEP, within, times) if lone else None
     memory = case.memory()
     gains = None
     if memory is not None:
@@ -183,5 +183,5 @@ def _of_steps_or_rounds(
         return None
     if gains.fraction >= NEARLY_ALL:
         size = finding.bytes_per_generation
-        return Level(within, within, begun, None if size is None else size * rounds.parts)
-    return Level(STEP, within, begun) if gains.fraction <= (1 + gains.share) / 2 else None
+        return Level(within, within, times, None if size is None else size * rounds.parts)
+    return Level(STEP, within, times) if gains.fraction <= (1 + gains.share) / 2 else None

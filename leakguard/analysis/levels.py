@@ -68,6 +68,11 @@ def enclosing(run: Run) -> str | None:
     return next((name for name in names if name not in EVALUATIONS.values()), None)
 
 
+def begun(run: Run, level: str) -> int:
+    """Return how many rounds of a level had begun by the end of a run."""
+    return max((end.outer.get(level, 0) for end in run.generation_ends()), default=0)
+
+
 def whole_series(rounds: OuterRounds, whole: Timeline, name: str) -> Series | None:
     """Return a metric at the ends of the rounds, without the guard's own memory; None if unread.
 
