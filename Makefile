@@ -2,7 +2,7 @@
 # make test    run the suite, each promise at least once
 # make test-all  run the suite with its whole matrices: both engines, every corpus, every framework
 # make reports make the gallery in reports/ anew: a healthy run, every leak, a pair, a long run
-# make sanitize  the compiled heap scan and the trainer's compiled updates under AddressSanitizer and UBSan
+# make sanitize  the compiled heap scan, the record of births and the trainer's compiled updates under sanitizers
 # make judge   diagnose every recorded run, and say which reports are not what the table says
 # make weigh   what is each number and each rule of the judgement worth? ONLY=RULE, SAMPLE=N and SECONDS=S make it short
 # make lint    ruff, mypy, and the words of everything that a person reads
@@ -64,6 +64,7 @@ test test-all:
 
 sanitize: $(READY)
 	regression_tests/benchmarks/heap/sanitize.sh
+	regression_tests/benchmarks/births/sanitize.sh
 
 reports: $(READY)
 	$(BIN)/python -m regression_tests.benchmarks.gallery -o reports

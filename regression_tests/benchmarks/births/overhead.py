@@ -1,7 +1,13 @@
-"""What the record of births costs a loop: CPU time with it divided by CPU time without.
+"""What the record of births and other tools cost a loop: CPU time with them by CPU time without.
 
-Forked children of one warm process play a loop in turn, without and with the record; the median of
-the ratios of neighbours is told with its quartiles. Ratios only: the machine is busy.
+Forked children of one warm process play a loop in turn: without, with, without. The median of the
+ratios of neighbours is told with its quartiles. Ratios only: the machine may be busy.
+
+::
+
+    python -m regression_tests.benchmarks.births.overhead [--pairs N] [--only LOOP] [--way WAY ...]
+
+ddtrace is played if it can be imported. Scalene is not among them: it starts the program itself.
 """
 
 from __future__ import annotations
@@ -11,60 +17,27 @@ import json
 import os
 import statistics
 import sys
+import tempfile
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
 
 import torch
 
 from leakguard.capture.births import BirthRecord, windows
 from leakguard.capture.births.birth_record import _births
+from regression_tests.benchmarks.births import loops
 
-_SECONDS = 0.25
+_SECONDS = 0.4
 # Until the interval has found the rate of the loop: the samples before are the allowance of any
 # run, some 15 ms in all.
 _WARM = 0.6
+# Rounds of the timed part.
+_ROUNDS = 20
 
-
-class Node:
-    """What a program in objects allocates."""
-
-    def __init__(self, left, right):
-        self.left, self.right, self.sizes = left, right, [1.5, 2.5]
-
-
-def allocations():
-    """Allocate and free at once, and nothing else: the most that a record can cost."""
-    for number in range(2_000):
-        [bytes(40), {}, [number]]
-
-
-def through_json():
-    json.loads(json.dumps(_TABLE))
-
-
-def objects():
-    tree = None
-    for _ in range(300):
-        tree = Node(tree, (tree, 1))
-
-
-_TABLE = [{"name": f"entry {n}", "values": [n / 7, n, None, "x" * 20]} for n in range(60)]
-
-
-def torch_step(width):
-    net = torch.nn.Sequential(
-        torch.nn.Linear(width, width), torch.nn.ReLU(), torch.nn.Linear(width, width)
-    )
-    steps = torch.optim.Adam(net.parameters())
-    batch = torch.ones(64, width)
-
-    def step():
-        loss = (net(batch) ** 2).mean()
-        steps.zero_grad()
-        loss.backward()
-        steps.step()
-
-    return step
+#: Starts a tool in a child; returns what is called where a round begins.
+Way = Callable[[], Callable[[int], None]]
 
 
 def of_later(most_share: float = 0.01) -> BirthRecord:
@@ -73,27 +46,78 @@ def of_later(most_share: float = 0.01) -> BirthRecord:
     return BirthRecord(most_share=most_share)
 
 
-def _played(loop, times, record):
+def _recorded(make: Callable[[], BirthRecord]) -> Way:
+    def start() -> Callable[[int], None]:
+        record = make()
+        record.start()
+        assert record.problem is None, record.problem
+
+        def begin(number: int) -> None:
+            record.check()
+            record.mark(number, "loop")
+
+        return begin
+
+    return start
+
+
+def _nothing(number: int) -> None:
+    """Leave the loop alone where a round begins."""
+
+
+def _tracemalloc() -> Callable[[int], None]:
+    import tracemalloc
+
+    tracemalloc.start()
+    return _nothing
+
+
+def _memray() -> Callable[[int], None]:
+    import memray
+
+    memray.Tracker(Path(tempfile.mkdtemp(), "allocations.bin")).__enter__()
+    return _nothing
+
+
+def _ddtrace() -> Callable[[int], None]:
+    from ddtrace.profiling.collector import memalloc
+
+    memalloc.MemoryCollector().start()
+    return _nothing
+
+
+WAYS: dict[str, Way] = {
+    "births, Python only, one in 512 kB": _recorded(
+        lambda: BirthRecord(native=False, interval=524_288)
+    ),
+    "births, all, one in 512 kB": _recorded(lambda: BirthRecord(interval=524_288)),
+    "births, as a guard begins": _recorded(BirthRecord),
+    "births, as a guard goes on": _recorded(of_later),
+    "nothing": lambda: _nothing,
+    "tracemalloc, 1 frame": _tracemalloc,
+    "memray": _memray,
+    "ddtrace": _ddtrace,
+}
+
+
+def _played(loop: loops.Loop, times: int, way: Way) -> list[float]:
     """Return CPU seconds of a loop in a child, and the blocks and samples of the record."""
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
         try:
-            if record is not None:
-                record.start()
-                assert record.problem is None, record.problem
+            begin, a_round = way(), max(times // _ROUNDS, 1)
             end, number = time.process_time() + _WARM, 0
             while time.process_time() < end:
-                if record is not None and number % max(times // 40, 1) == 0:
-                    record.check()
+                if number % a_round == 0:
+                    begin(number)
                 loop()
                 number += 1
             before = _births.figures()[2]
             began = time.process_time()
             for number in range(times):
-                if record is not None and number % max(times // 40, 1) == 0:
-                    record.check()
-                    record.mark(number, "loop")
+                if number % a_round == 0:
+                    begin(number)
                 loop()
             took = time.process_time() - began
             after = _births.figures()[2]
@@ -109,22 +133,19 @@ def _played(loop, times, record):
     return told
 
 
-def measured(
-    loop: Callable[[], object], pairs: int, make: Callable[[], BirthRecord]
-) -> list[float]:
+def measured(loop: loops.Loop, pairs: int, way: Way) -> list[float]:
     """Return (quartiles of the ratio, blocks and samples a second)."""
     loop()
     began, times = time.process_time(), 0
     while time.process_time() < began + _SECONDS:
         loop()
         times += 1
-    ratios, blocks, samples, plain = [], [], [], []
+    ratios, blocks, samples = [], [], []
     for _ in range(pairs):
-        first, _, _ = _played(loop, times, None)
-        took, born, taken = _played(loop, times, make())
-        last, _, _ = _played(loop, times, None)
+        first, _, _ = _played(loop, times, WAYS["nothing"])
+        took, born, taken = _played(loop, times, way)
+        last, _, _ = _played(loop, times, WAYS["nothing"])
         ratios.append(2 * took / (first + last))
-        plain.append(first)
         blocks.append(born / first)
         samples.append(taken / first)
     return [*statistics.quantiles(ratios), statistics.median(blocks), statistics.median(samples)]
@@ -133,36 +154,25 @@ def measured(
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pairs", type=int, default=15)
+    parser.add_argument("--pairs", type=int, default=9)
     parser.add_argument("--only", default="", help="loops with this in their name")
-    given = parser.parse_args()
-    pairs = given.pairs
+    parser.add_argument("--way", action="append", choices=WAYS)
+    asked = parser.parse_args()
+    ways = [way for way in asked.way or WAYS if way != "ddtrace" or find_spec("ddtrace")]
     torch.set_num_threads(1)
-    loops = {
-        "allocations and nothing else": allocations,
-        "json, dumps and loads": through_json,
-        "objects": objects,
-        "torch, MLP of 64, batch of 64": torch_step(64),
-        "torch, MLP of 256, batch of 64": torch_step(256),
-    }
-    records: dict[str, Callable[[], BirthRecord]] = {
-        "Python only, one in 512 kB": lambda: BirthRecord(native=False, interval=524_288),
-        "all, one in 512 kB": lambda: BirthRecord(interval=524_288),
-        "as a guard begins": BirthRecord,
-        "as a guard goes on": of_later,
-    }
-    print(f"CPython {sys.version.split()[0]}, load {os.getloadavg()[0]:.1f}, {pairs} pairs\n")
-    print(
-        "| loop | record | CPU with / without | quartiles | M blocks a second | samples a second |"
-    )
+    print(f"CPython {sys.version.split()[0]}, load {os.getloadavg()[0]:.1f}, {asked.pairs} pairs\n")
+    print("| loop | with | CPU with / without | quartiles | M blocks a second | samples a second |")
     print("|---|---|---|---|---|---|")
-    for name, loop in loops.items():
-        if given.only not in name:
-            continue
-        for kind, make in records.items():
-            low, middle, high, blocks, samples = measured(loop, pairs, make)
-            cells = f"{middle:.3f} | {low:.3f} to {high:.3f} | {blocks / 1e6:.2f} | {samples:,.0f}"
-            print(f"| {name} | {kind} | {cells} |", flush=True)
+    with tempfile.TemporaryDirectory() as tempfile.tempdir:
+        for name, make in loops.named():
+            if asked.only not in name:
+                continue
+            loop = make()
+            for way in ways:
+                low, middle, high, blocks, samples = measured(loop, asked.pairs, WAYS[way])
+                cells = f"{middle:.3f} | {low:.3f} to {high:.3f}"
+                recorded = f"{blocks / 1e6:.2f} | {samples:,.0f}" if "births" in way else " | "
+                print(f"| {name} | {way} | {cells} | {recorded} |", flush=True)
 
 
 if __name__ == "__main__":

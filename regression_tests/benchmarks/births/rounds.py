@@ -11,12 +11,8 @@ import argparse
 import statistics
 import time
 
-from regression_tests.benchmarks.births.overhead import (
-    allocations,
-    objects,
-    of_later,
-    through_json,
-)
+from regression_tests.benchmarks.births.loops import allocations, objects, through_json
+from regression_tests.benchmarks.births.overhead import of_later
 
 _ROUND = 0.02
 

@@ -58,8 +58,16 @@ def line_made() -> int:
     return 1 + next(at for at, line in enumerate(lines) if _MADE in line)
 
 
-def play(way: str, kind: Kind, watcher: Watcher, seconds: float) -> Played:
-    """Run a program to its end."""
+def play(
+    way: str,
+    kind: Kind,
+    watcher: Watcher,
+    seconds: float,
+    *,
+    sidecar: bool = True,
+    pause: float = 0.02,
+) -> Played:
+    """Run a program to its end; its children pause for so many seconds after each step."""
     place = Path(tempfile.mkdtemp(prefix="job-children-"))
     claims, folder = place / "claims", place / "job"
     claims.mkdir()
@@ -68,7 +76,8 @@ def play(way: str, kind: Kind, watcher: Watcher, seconds: float) -> Played:
         **os.environ,
         "CLAIMS": os.fspath(claims),
         "KIND": kind,
-        "LEAKGUARD_SIDECAR": "1",
+        "LEAKGUARD_SIDECAR": str(int(sidecar)),
+        "PAUSE": f"{pause}",
         "SECONDS": f"{seconds}",
         "PYTHONPATH": os.pathsep.join((os.fspath(PROGRAMS), os.environ.get("PYTHONPATH", ""))),
         **({"GUARD": f"{folder}/"} if watcher == "guard" else {}),

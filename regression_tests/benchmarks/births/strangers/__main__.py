@@ -2,10 +2,11 @@
 
 ::
 
-    python -m regression_tests.benchmarks.births.strangers PLAYS [NAME ...]
+    python -m regression_tests.benchmarks.births.strangers SET PLAYS [NAME ...]
 
-Each playing is a line of the file PLAYS, and one that is there is not played again. The table of
-all of them is printed. `programs/KEY.md` is the stranger's own key, `key.json` that of this script.
+SET is `set_1` or `set_2`. Each playing is a line of the file PLAYS, and one that is there is not
+played again. The table of all of them is printed. `KEY.md` of a set is the stranger's own key,
+`key.json` that of this script.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from typing import Any
 
 import leakguard
 
+SETS = ("set_1", "set_2")
 MODES = ("leak", "fixed")
 _LIMIT = 900  # seconds; the machine may be busy
 _HERE = Path(__file__).parent
@@ -52,17 +54,19 @@ class Play:
 def main() -> None:
     """Play what was not played yet, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("set", choices=SETS)
     parser.add_argument("plays", type=Path)
     parser.add_argument("names", nargs="*")
     asked = parser.parse_args()
-    keys = json.loads((_HERE / "key.json").read_text(encoding="utf-8"))
+    programs = _HERE / asked.set
+    keys = json.loads((programs / "key.json").read_text(encoding="utf-8"))
     plays = list(_read(asked.plays))
     known = {(play.program, play.mode) for play in plays}
     for key in keys:
         name = Path(key["program"]).stem
         for mode in MODES if not asked.names or name in asked.names else ():
             if (name, mode) not in known:
-                plays.append(_played(key, mode))
+                plays.append(_played(programs / key["program"], key["how"], mode))
                 with asked.plays.open("a", encoding="utf-8") as kept:
                     print(json.dumps(asdict(plays[-1])), file=kept)
     print(_table(keys, plays))
@@ -74,15 +78,14 @@ def _read(file: Path) -> Iterator[Play]:
         yield Play(**{**entry, "told": tuple(Told(**told) for told in entry["told"])})
 
 
-def _played(key: Mapping[str, Any], mode: str) -> Play:
-    script = _HERE / "programs" / key["program"]
+def _played(script: Path, how: str, mode: str) -> Play:
     with tempfile.TemporaryDirectory() as folder:
         run = Path(folder) / "run.jsonl"
         own = [sys.executable, str(script), mode, str(run)]
         watched = [sys.executable, "-m", "leakguard", "run", "-o", str(run), str(script), mode]
         try:
             subprocess.run(
-                watched if key["how"] == "run" else own, check=True, cwd=folder, timeout=_LIMIT,
+                watched if how == "run" else own, check=True, cwd=folder, timeout=_LIMIT,
                 env={**os.environ, "PYTHONPATH": str(Path.cwd())}, capture_output=True,
             )  # fmt: skip
         except subprocess.TimeoutExpired:

@@ -14,7 +14,7 @@ class EnvRunner:
 
 
 def main():
-    told = {name: os.environ[name] for name in ("CLAIMS", "KIND", "SECONDS")}
+    told = {name: os.environ[name] for name in ("CLAIMS", "KIND", "PAUSE", "SECONDS")}
     ray.init(
         num_cpus=2,
         include_dashboard=False,

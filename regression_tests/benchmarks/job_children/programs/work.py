@@ -8,7 +8,7 @@ FOLDER = os.environ["CLAIMS"]
 KIND = os.environ["KIND"]  # leak or calm
 SECONDS = float(os.environ["SECONDS"])
 # Each step keeps a row of 2,500 numbers in the child that leaks: 80 kB, of which 60 are floats.
-NUMBERS, PAUSE, STEPS = 2500, 0.02, 10
+NUMBERS, PAUSE, STEPS = 2500, float(os.environ["PAUSE"]), 10
 
 history = []
 mine = None
