@@ -6,7 +6,8 @@ import math
 from collections import defaultdict
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from itertools import pairwise
+from typing import NamedTuple, TypeAlias
 
 from leakguard.analysis.tolerance import MAJORITY, NEARLY_ALL, REPEATED
 from leakguard.model import Run, Snapshot
@@ -65,6 +66,10 @@ class Birth:
     def began(self, counted: int | None) -> int | None:
         """Return the first generation that left something, given the first one by counts."""
         return counted if self.trail is None else self.trail.began(counted)
+
+
+#: A line, the phase in which it allocated, and whether C code did.
+_Place: TypeAlias = "tuple[str | None, str, bool]"
 
 
 class _Live(NamedTuple):
@@ -149,6 +154,35 @@ class RunBirths:
             and MAJORITY * rate <= birth.trail.residue.rate <= rate / MAJORITY
         ]
         return max(fits, key=lambda fit: fit[0], default=(0.0, None))[1]
+
+    def of_one_piece(self, size: float, since: int | None) -> Birth | None:
+        """Return the births of the line whose live total rose by about ``size`` bytes.
+
+        A buffer that is replaced by a larger one is always young: only the total shows that it
+        grows. The total must rise at each look since generation ``since``, at two or more.
+        """
+        looks = [s for s in self._run.snapshots if s.births is not None and s.generation]
+        later = [s for s in looks if (s.generation or 0) >= (since or 1)]
+        if len(later) < 2:
+            return None
+        before = [s for s in looks if (s.generation or 0) < (since or 1)][-1:]
+        totals = [_totals(s) for s in [*before, *later]]
+        rises: dict[_Place, list[float]] = {
+            key: [
+                after.get(key, 0.0) - earlier.get(key, 0.0) for earlier, after in pairwise(totals)
+            ]
+            for key in totals[-1]
+        }
+        fits = {
+            key: sum(steps)
+            for key, steps in rises.items()
+            if min(steps) > 0 and MAJORITY * size <= sum(steps) <= size / MAJORITY
+        }
+        if not fits or later[-1].births is None:
+            return None
+        most = max(fits, key=fits.__getitem__)
+        place = next(p for p in later[-1].births.places if _key(p) == most)
+        return Birth(place, place.phase, None)
 
     def left_by(self, line: str | None) -> float:
         """Return the bytes that each generation left behind at a line, whoever holds them."""
@@ -247,6 +281,16 @@ def _phase(kept: list[tuple[Birthplace, _Live]], place: Birthplace | None) -> st
         by_phase[made.phase] += live.bytes
     phase, most = max(by_phase.items(), key=lambda entry: entry[1])
     return phase if most >= MAJORITY * sum(by_phase.values()) else None
+
+
+def _key(place: Birthplace) -> _Place:
+    return place.place, place.phase, place.native
+
+
+def _totals(snapshot: Snapshot) -> dict[_Place, float]:
+    """Return the live bytes of each line of the program at one look."""
+    places = () if snapshot.births is None else snapshot.births.places
+    return {_key(place): place.bytes for place in places if place.place is not None}
 
 
 def _base(path: str) -> str:

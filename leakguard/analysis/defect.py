@@ -9,6 +9,7 @@ from leakguard.analysis.birthplace import Birth
 from leakguard.analysis.case import Case
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.knowledge import place_of
+from leakguard.analysis.live_memory import gained
 from leakguard.analysis.sources.types import KINDS
 from leakguard.model.finding import Kind
 
@@ -73,6 +74,8 @@ def with_birth(case: Case, defect: Defect, told: Container[str | None] = ()) -> 
         birth = case.births.of_holder(defect.held_by)
     elif defect.kind in _OF_BYTES:
         birth = case.births.of_bytes(defect.bytes_rate or 0.0, told)
+    if birth is None and defect.lead.is_of_larger_objects:
+        birth = case.births.of_one_piece(gained(defect.lead), defect.lead.since)
     if birth is None or birth.phase is None:
         return replace(defect, birth=birth)
     return replace(defect, birth=birth, phase=birth.phase or None)

@@ -122,6 +122,11 @@ class Growth:
         return self.source == "container" and not self.name.endswith("[*]")
 
     @property
+    def is_of_larger_objects(self) -> bool:
+        """True for a type whose objects become larger, as one array that is extended."""
+        return self.kind == "memory" and self.type is not None
+
+    @property
     def is_born(self) -> bool:
         """True for a container in which every round left as much, according to births."""
         return self.source == "container" and bool(self.evidence)

@@ -18,6 +18,7 @@ from leakguard.analysis.sources.containers import (
 )
 from leakguard.analysis.tolerance import BEYOND_CHANCE, FEWEST_LOOKS, MAJORITY, SAME_RATE, same
 from leakguard.model import Holder
+from leakguard.model.holder import ELEMENT
 
 
 def holder_of(case: Case, type_name: str, rate: float) -> Growth | None:
@@ -54,6 +55,24 @@ def holder_by_size(case: Case, size: float) -> Growth | None:
     ]
     best = min(found, key=lambda h: (-(h.retained_bytes or 0), len(h.path)), default=None)
     return None if best is None else _unproven(case, best, looks)
+
+
+def holder_of_larger(case: Case, type_name: str, size: float) -> Holder | None:
+    """Return the innermost holder of objects of a type that became larger by about ``size`` bytes.
+
+    What they have at the last look must be that size, and no earlier look may have seen as much.
+    """
+    looks = looks_at_holders(case)
+    earlier = {h.path: h.bytes or 0 for _, holders in looks[:-1] for h in holders}
+    found = [
+        holder
+        for holder in (looks[-1][1] if looks else ())
+        if holder.element == type_name
+        and MAJORITY * size <= (holder.bytes or 0) <= size / MAJORITY
+        and earlier.get(holder.path, 0) <= MAJORITY * (holder.bytes or 0)
+        and not holder.path.startswith((NO_ROOT, GUARDS_OWN))
+    ]
+    return max(found, key=lambda holder: (holder.path.count(ELEMENT), holder.path), default=None)
 
 
 def _came(case: Case, holder: Holder, looks: list[Look]) -> bool:

@@ -7,11 +7,9 @@ from dataclasses import replace
 
 from leakguard.analysis.case import Case, Judged
 from leakguard.analysis.growth import Evidence, Growth
-from leakguard.analysis.holders import (
-    largest_graph,
-)
+from leakguard.analysis.holders import holder_of_larger, largest_graph
 from leakguard.analysis.knowledge import NATIVE_CACHES
-from leakguard.analysis.remedy import remedy
+from leakguard.analysis.remedy import extended_remedy, remedy
 from leakguard.analysis.sources.containers import looks_at_holders
 from leakguard.analysis.tolerance import (
     BYTES_FLOOR,
@@ -122,14 +120,16 @@ def extended(case: Case, growth: Growth) -> Growth | None:
     name = max(gains, key=gains.__getitem__, default="")
     if not gains or gains[name] < MAJORITY * gained(growth):
         return None
+    holder = holder_of_larger(case, name, gained(growth))
     return replace(
         growth,
         kind="memory",
         type=name,
+        holder=holder,
         in_pools=False,
         evidence=(growth.evidence[0], Evidence("sizes", "so do the bytes of counted objects")),
         second=(),
-        fix=f"find the {name} that is extended every generation, and bound it",
+        fix=extended_remedy(name, holder),
     )
 
 

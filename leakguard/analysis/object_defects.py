@@ -46,7 +46,7 @@ from leakguard.analysis.knowledge import keeps_self
 from leakguard.analysis.place_in_loop import (
     phase_of_memory,
 )
-from leakguard.analysis.sources.containers import alike, related
+from leakguard.analysis.sources.containers import alike, related, together
 from leakguard.analysis.tolerance import (
     MAJORITY,
     NOTABLE_ENTRIES,
@@ -102,11 +102,13 @@ class _Sorter:
         """
         rest, born = list(types), [c for c in self.containers if c.is_born]
         self.filling += [c for c in born if c.fills]
-        for container in [c for c in born if not c.fills]:
-            alike_named = any(alike(container.name) == alike(name) for name in self._holder_paths)
-            if alike_named or not is_notable(container):
-                self._merged |= {container.name} if alike_named else set()
+        gaining = [c for c in born if not c.fills]
+        for place in dict.fromkeys(alike(c.name) for c in gaining):
+            same_place = [c for c in gaining if alike(c.name) == place]
+            container = together(same_place)
+            if not is_notable(container):
                 continue
+            self._merged |= {c.name for c in same_place[1:]}
             lead = lead_of_entries(rest, container) or container
             told = part_of(self.case, lead, container) if lead.name == container.type else lead
             self.defects.append(Defect(told, (), container, None, container.bytes_rate))

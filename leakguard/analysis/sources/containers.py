@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from statistics import median_low
 
@@ -270,6 +271,25 @@ def _full_at(last: int, entries: float, bound: int | None, rate: float) -> int |
 def alike(path: str) -> str:
     """Return a path without the keys that distinguish several similar containers."""
     return re.sub(r"\[[^\]]*\]", ELEMENT, path)
+
+
+def together(similar: Sequence[Growth]) -> Growth:
+    """Return similar containers as the first of them, with what all of them gain.
+
+    So it is with a list for each key of a dict, if births show that each round adds to each list.
+    """
+    first, *others = similar
+    if not others or first.holder is None:
+        return first
+    kept = sum(c.holder.retained_bytes or 0 for c in similar if c.holder is not None)
+    so_do = f"; so do {len(others)} like it" if len(others) > 1 else "; so does one like it"
+    return replace(
+        first,
+        rate=math.fsum(c.rate or 0.0 for c in similar),
+        bytes_rate=math.fsum(c.bytes_rate or 0.0 for c in similar),
+        holder=replace(first.holder, retained_bytes=kept),
+        evidence=tuple(replace(e, told=e.told + so_do) for e in first.evidence),
+    )
 
 
 def related(path: str, other: str) -> bool:

@@ -134,6 +134,39 @@ def test_memory_that_the_line_of_a_holder_made_is_of_that_holder():
     assert found(MB) == [("app.kept[*]", MB), (None, MB)]
 
 
+@pytest.mark.parametrize(
+    ("earlier", "elsewhere", "told"),
+    [
+        (0, [2, 8, 16], ("app.seen[*]", "train.py:7 in f7")),
+        (16, [2, 8, 16], (None, "train.py:7 in f7")),
+        (0, [16, 0, 16], ("app.seen[*]", None)),
+    ],
+    ids=["grows", "as large all the time", "not at each look"],
+)
+def test_buffer_that_larger_ones_replace_has_its_holder_and_the_line_whose_total_rises(
+    earlier, elsewhere, told
+):
+    sizes = dict(zip((2, 8, ROUNDS), elsewhere, strict=True))
+
+    def looked(snapshot):
+        at = snapshot.generation or 0
+        tensors = (20 + at) * MB
+        counted = Census({"torch.Tensor": TypeCount(9, tensors)}, bytes=tensors)
+        if snapshot.moment != "generation" or at not in sizes:
+            return replace(snapshot, census=counted)
+        young = birthplace(7, [0] * (at - 1) + [sizes[at] * MB])
+        large = earlier if at < ROUNDS else ROUNDS
+        kept = Holder("app.seen[*]", "torch.Tensor", 1, bytes=large * MB)
+        births = Births(40 * MB, 0.0, 1.0, 4_096.0, (young,), samples=3)
+        return replace(snapshot, holders=(kept,), births=births, census=counted)
+
+    run_ = run()
+    (finding,) = diagnose(replace(run_, snapshots=tuple(map(looked, run_.snapshots)))).findings
+
+    assert (finding.verdict, finding.type) == ("leak", "torch.Tensor")
+    assert (finding.held_by, finding.created_at) == told
+
+
 def test_window_that_moves_with_the_loop_is_no_growing_holder():
     report = diagnose(run(holder("app.recent[*]", birthplace(7, [0] * 12 + [MB] * 4)), gains=0))
 
@@ -160,6 +193,18 @@ def test_several_holders_are_each_a_finding_with_a_line_and_a_phase_of_its_own()
         ("app.kept[*]", "work", "train.py:7 in f7"),
         ("app.seen[*]", "serve", "train.py:9 in f9"),
     }
+
+
+def test_similar_containers_are_one_finding_with_what_all_of_them_gain():
+    lists = (
+        holder(f"app.tape['{key}'][*]", birthplace(7, [each] * ROUNDS), each=each)
+        for key, each in (("A", MB), ("B", 2 * MB), ("C", 3 * MB))
+    )
+    (finding,) = diagnose(run(*lists, gains=6 * MB)).findings
+
+    assert finding.held_by == "app.tape['C'][*]"
+    assert (finding.count_per_generation, finding.bytes_per_generation) == (3, 6 * MB)
+    assert "; so do 2 like it" in finding.reason
 
 
 def test_line_that_made_the_most_is_named():
