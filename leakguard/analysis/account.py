@@ -264,7 +264,8 @@ class _Settlement:
 
     def _join_rest(self) -> None:
         """Add the rest to the defect whose line made it: what a look saw of it may be a part."""
-        for rest in [d for d in self.defects if d.lead.source == "rest"]:
+        loose = (d for d in self.defects if d.lead.source in ("rest", "metric"))
+        for rest in [d for d in loose if d.held_by is None]:
             size = rest.bytes_rate or 0.0
             whole = next((d for d in self.defects if self._has_made(d, size)), None)
             if whole is not None:
@@ -273,10 +274,12 @@ class _Settlement:
                 self.defects.remove(rest)
 
     def _has_made(self, defect: Defect, rest: float) -> bool:
-        """Return whether the line of a defect left as much as is told of it and the rest."""
+        """Return whether the line of a defect left about as much as the rest that is not told."""
         line = line_of(defect)
+        if line is None:
+            return False
         told = sum(d.bytes_rate or 0.0 for d in self.defects if line_of(d) == line)
-        return line is not None and same(told + rest, self.case.births.left_by(line), SAME_RATE)
+        return MAJORITY * rest <= self.case.births.left_by(line) - told <= rest / MAJORITY
 
     def _matters(self, growth: Growth, rest: float) -> bool:
         last = None if growth.judged is None else growth.judged.series.generations[-1]

@@ -7,7 +7,7 @@ import functools
 import re
 import sys
 import tokenize
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,7 +16,8 @@ from leakguard.capture.library import OWN_FOLDER, is_library
 from leakguard.model.code_line import written
 
 _MOST_FRAMES = 24
-# Functions that make an object for their caller. For such an object, the caller's line is reported.
+# Functions that make an object for their caller, if they hand over what the line makes. For such an
+# object, the caller's line is reported.
 _FACTORY = re.compile(
     r"__(init|new|deepcopy|copy|reduce|setstate|enter|post_init)\w*__"
     r"|_?(new|make|create|build|clone|copy|from|spawn|own)(_\w*)?"
@@ -49,7 +50,8 @@ class Lines(NamedTuple):
 
 def named(file: str, line: int) -> Frame:
     """Return a frame with the function that the line is in."""
-    return Frame(file, line, _function_at(file, line))
+    function = _function_at(file, line)
+    return Frame(file, line, None if function is None else function.name)
 
 
 def origin(stack: Sequence[Frame], constructors: Iterable[Lines] | None = None) -> int:
@@ -66,14 +68,18 @@ def origin(stack: Sequence[Frame], constructors: Iterable[Lines] | None = None) 
     own = [index for index, frame in enumerate(stack) if is_programs(frame.file)]
     inside = [i for i in own if known and any(lines.has(stack[i]) for lines in known)]
     around = [i for i in own if not inside or i > inside[-1]]
-    asked = (i for i in around if not _is_factory(stack[i].function or "", known is not None))
+    asked = (i for i in around if not _is_factory(stack[i], known is not None))
     return next(asked, around[0] if around else own[0] if own else 0)
 
 
-def _is_factory(function: str, knows_constructors: bool) -> bool:
-    if knows_constructors and function in INITIALIZERS:
+def _is_factory(frame: Frame, knows_constructors: bool) -> bool:
+    name = frame.function or ""
+    if knows_constructors and name in INITIALIZERS:
         return False
-    return _FACTORY.fullmatch(function) is not None
+    if _FACTORY.fullmatch(name) is None:
+        return False
+    function = _function_at(frame.file, frame.line)
+    return name.startswith("__") or function is None or function.hands_over(frame.line)
 
 
 def reaches_program(files: Iterable[str]) -> bool:
@@ -153,22 +159,51 @@ def forget() -> None:
     _functions.cache_clear()
 
 
+class _Function(NamedTuple):
+    """A function of a source file: its lines, and those of statements whose objects it returns."""
+
+    name: str
+    first: int
+    last: int
+    returning: tuple[tuple[int, int], ...]
+
+    def hands_over(self, line: int) -> bool:
+        """Return whether what a line makes is returned, by itself or by name."""
+        return any(first <= line <= last for first, last in self.returning)
+
+
 @functools.lru_cache(maxsize=1024)
-def _function_at(file: str, line: int) -> str | None:
-    inside = [span for span in _functions(file) if span[0] <= line <= span[1]]
-    # Spans nest, so the one that starts last is the innermost.
-    return max(inside)[2] if inside else None
+def _function_at(file: str, line: int) -> _Function | None:
+    inside = [known for known in _functions(file) if known.first <= line <= known.last]
+    # Functions nest, so the one that starts last is the innermost.
+    return max(inside, key=lambda known: known.first, default=None)
 
 
 @functools.lru_cache(maxsize=128)
-def _functions(file: str) -> tuple[tuple[int, int, str], ...]:
+def _functions(file: str) -> tuple[_Function, ...]:
     try:
         with tokenize.open(file) as source:  # linecache would keep all its lines
             tree = ast.parse(source.read())
     except (OSError, SyntaxError, ValueError, RecursionError):
         return ()
     return tuple(
-        (node.lineno, node.end_lineno or node.lineno, node.name)
+        _Function(node.name, node.lineno, node.end_lineno or node.lineno, tuple(_returning(node)))
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     )
+
+
+def _returning(function: ast.AST) -> Iterator[tuple[int, int]]:
+    """Yield the lines of the returns of a function, and of each statement with a returned name."""
+    nodes = list(ast.walk(function))
+    given = [n for n in nodes if isinstance(n, ast.Return | ast.Yield | ast.YieldFrom) and n.value]
+    values = [part for n in given for part in getattr(n.value, "elts", [n.value])]
+    names = {value.id for value in values if isinstance(value, ast.Name)}
+    simple = (
+        n for n in nodes if isinstance(n, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr)
+    )
+    with_name = (
+        n for n in simple if any(isinstance(p, ast.Name) and p.id in names for p in ast.walk(n))
+    )
+    for node in [*given, *with_name]:
+        yield node.lineno, node.end_lineno or node.lineno

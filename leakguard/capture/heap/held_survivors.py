@@ -82,7 +82,10 @@ class HeldSurvivors:
         all_ = self._by_path.get(path, [])
         # The keys of a dict are made elsewhere than what the dict keeps for them.
         kept = self._mostly(all_, lambda node: not self._is_key(node))
-        sure = self._mostly(kept, lambda node: not self._is_recycled(node))
+        # The table of the container itself is made anew whenever it is too small.
+        own = [k for k in kept if self._graph.path_of(k.node) == path]
+        entries = [k for k in kept if self._graph.path_of(k.node) != path]
+        sure = self._mostly(entries, lambda node: not self._is_recycled(node)) or own
         # What is left out is made where the rest is, as far as is known.
         times = self._bytes(kept) / self._bytes(sure) if sure else 1.0
         return self._survivors.places([self._belonging(survivor, times) for survivor in sure])
@@ -108,7 +111,8 @@ class HeldSurvivors:
         nodes = self._graph.owners([block.address for block in blocks])
         found = []
         for node, block in zip(nodes, blocks, strict=True):
-            memory = memory_at(block.address) if node == NO_NODE else None
+            # Views refer to the memory of an array, too: it is of the array itself.
+            memory = memory_at(block.address)
             at = node if memory is None else self._graph.find(memory)
             if at != NO_NODE:
                 found.append((at, block))

@@ -19,6 +19,7 @@ from leakguard.capture.heap.classes import derives, qualified_name
 from leakguard.capture.heap.collector import collector_held
 from leakguard.capture.heap.contents import Contents
 from leakguard.capture.heap.cycle import cycles_among
+from leakguard.capture.heap.engine import address_of
 from leakguard.capture.heap.frameworks import Frameworks
 from leakguard.capture.heap.graph import Graph, MakeGraph
 from leakguard.capture.heap.growth import PathGrowth, PathMemory
@@ -317,14 +318,18 @@ class _Questions:
         """Return the most frequent class among the entries; for some dicts, the class of a key.
 
         The key's class is returned if the values are only numbers, or if the keys are weak
-        references.
+        references to objects that the values do not keep alive themselves.
         """
         most = classes[0][0] if classes else object
         if self._graph.kind_of(node) != DICT:
             return most
-        first = next((type(key) for key, _ in entries_of(self._graph.object_at(node))), None)
-        numbers = any(most is cls for cls in _NUMBERS)
-        return first if first is not None and (numbers or derives(first, ReferenceType)) else most
+        key = next((key for key, _ in entries_of(self._graph.object_at(node))), None)
+        if key is None:
+            return most
+        if derives(type(key), ReferenceType):
+            target = self._graph.find_at(address_of(key))
+            return most if node in self._graph.chain_to(target) else type(key)
+        return type(key) if any(most is cls for cls in _NUMBERS) else most
 
     def _graph_of(
         self, tensor: int, path: int, retained: Retained, growth: PathGrowth | None

@@ -255,3 +255,62 @@ def test_line_is_that_of_what_a_dict_keeps_and_not_that_of_its_keys(tmp_path):
     assert (finding.held_by, finding.phase) == ("__main__.cache[*]", "encode")
     assert finding.created_at is not None
     assert finding.created_at.endswith("in ids")
+
+
+KEPT_IN_ODD_PLACES = """
+import ctypes, sys, weakref
+from leakguard import LeakGuard
+
+class Session:
+    pass
+
+class Profile:
+    def __init__(self, owner):
+        self.owner, self.text = owner, bytes(3_000)
+
+proposed, clipboard, profiles = set(), [], weakref.WeakKeyDictionary()
+
+def propose(number):
+    for at in range(400):
+        proposed.add((number, at, number * at + 10_000))
+
+def copy_range():
+    clipboard.append(ctypes.create_string_buffer(30_000))
+
+def serve():
+    for _ in range(8):
+        session = Session()
+        profiles[session] = Profile(session)
+
+with LeakGuard(out=sys.argv[1]) as guard:
+    for number in guard.generations(24):
+        propose(number)
+        copy_range()
+        serve()
+"""
+
+
+@needs_births
+@pytest.mark.parametrize(
+    ("held_by", "type_", "text"),
+    [
+        ("__main__.proposed[*]", "tuple", "proposed.add("),
+        ("__main__.clipboard[*]", "ctypes.c_char_Array_30000", "clipboard.append("),
+        ("__main__.profiles.data[*]", "__main__.Profile", "profiles[session] ="),
+    ],
+)
+def test_what_sets_of_tuples_buffers_of_c_and_values_that_hold_their_weak_keys_keep_has_its_line(
+    odd_places, held_by, type_, text
+):
+    report, lines = odd_places
+    finding = next(one for one in report.findings if one.held_by == held_by)
+
+    line = 1 + next(at for at, line in enumerate(lines) if text in line)
+    assert (finding.verdict, finding.type) == ("leak", type_)
+    assert (finding.created_at or "").startswith(f"program.py:{line} ")
+
+
+@pytest.fixture(scope="module")
+def odd_places(tmp_path_factory):
+    run = played(tmp_path_factory.mktemp("odd"), KEPT_IN_ODD_PLACES)
+    return diagnose(run), KEPT_IN_ODD_PLACES.splitlines()

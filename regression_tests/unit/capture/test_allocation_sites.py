@@ -316,6 +316,25 @@ def test_line_that_asked_is_the_innermost_of_the_program_that_is_no_factory(func
     assert stack[origin(stack)].function == asked
 
 
+@pytest.mark.parametrize(
+    ("body", "asked"),
+    [
+        ("return Env()", "run"),
+        ("env = Env()\n    return env", "run"),
+        ("env = Env()\n    return env, 1", "run"),
+        ("kept.append(Env())", "make_env"),
+        ("env = Env()\n    kept.append(env)\n    return id(env)", "make_env"),
+        ("for _ in range(3):\n        kept.append(Env())\n    return kept", "run"),
+    ],
+)
+def test_function_that_keeps_what_it_makes_is_no_factory_whatever_its_name(body, asked, tmp_path):
+    file = tmp_path / "app.py"
+    file.write_text(f"kept = []\n\ndef make_env():\n    {body}\n", encoding="utf-8")
+    made = 1 + next(i for i, line in enumerate(file.read_text().splitlines()) if "Env()" in line)
+    stack = [Frame(str(file), made, "make_env"), Frame(str(file), 99, "run")]
+    assert stack[origin(stack)].function == asked
+
+
 def test_places_are_told_from_the_folder_of_import(monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(str(tmp_path))
     frame = Frame(str(tmp_path / "package" / "module.py"), 12, "train")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from array import array
 
 import pytest
 from heap_engines import COMPILED, PYTHON, needs_both
@@ -57,6 +58,16 @@ def test_items_of_a_list_and_the_tables_of_dicts_and_sets_belong_to_them():
 
     expected = [graph.find(item) for item in (entries, table, names, held)]
     assert list(graph.owners(blocks)) == expected
+    graph.close()
+
+
+@needs_both
+def test_block_of_a_class_in_c_belongs_to_the_object_that_refers_to_it():
+    numbers, buffer = array("d", range(1000)), ctypes.create_string_buffer(1000)
+    graph = walked(COMPILED, [numbers, buffer])
+    blocks = [numbers.buffer_info()[0], ctypes.addressof(buffer), id(Node) + 8]
+
+    assert list(graph.owners(blocks)) == [graph.find(numbers), graph.find(buffer), -1]
     graph.close()
 
 

@@ -1,7 +1,6 @@
 /* Which object a block of memory belongs to: the object that lies in it, or whose parts do.
 
-   An object begins where its block does, or behind the headers of the collector and of its dict.
-   The items of a list and the tables of dicts and sets are blocks of their own. */
+   An object begins where its block does, or behind the headers of the collector and of its dict. */
 
 #include "scan.h"
 
@@ -11,6 +10,7 @@ typedef struct {
     uintptr_t *addresses;
     int32_t *positions;
     Py_ssize_t mask;
+    uintptr_t first, last;
 } Wanted;
 
 static Py_ssize_t
@@ -33,20 +33,23 @@ object_in(const Scan *scan, uintptr_t block)
     return node;
 }
 
-/* The block that what an object holds lies in; 0 for none. */
-static uintptr_t
-part_of(PyObject *item)
+/* An object refers to the blocks of its parts from its own fields, whatever its class: the items of a
+   list, the table of a dict, the digits of a decimal, what a class of an extension allocates. */
+static void
+find_parts_of(const PyObject *item, const Wanted *wanted, int32_t node, int32_t *nodes)
 {
-    if (PyList_Check(item)) {
-        return (uintptr_t)((PyListObject *)item)->ob_item;
+    const uintptr_t *fields = (const uintptr_t *)(item + 1);
+    const uintptr_t *end = (const uintptr_t *)((const char *)item + Py_TYPE(item)->tp_basicsize);
+    for (; fields + 1 <= end; fields++) {
+        uintptr_t part = *fields;
+        if (part < wanted->first || part > wanted->last) {
+            continue;
+        }
+        Py_ssize_t at = slot_of(wanted, part);
+        if (wanted->addresses[at] && nodes[wanted->positions[at]] == NO_NODE) {
+            nodes[wanted->positions[at]] = node;
+        }
     }
-    if (PyDict_Check(item)) {
-        return (uintptr_t)((PyDictObject *)item)->ma_keys;
-    }
-    if (PyAnySet_Check(item)) {
-        return (uintptr_t)((PySetObject *)item)->table;
-    }
-    return PyByteArray_Check(item) ? (uintptr_t)((PyByteArrayObject *)item)->ob_bytes : 0;
 }
 
 static void
@@ -56,11 +59,7 @@ find_parts(const Scan *scan, const Wanted *wanted, int32_t *nodes)
         if (node + AHEAD < scan->count) {
             FETCH(scan->objects[node + AHEAD]);
         }
-        uintptr_t part = part_of(scan->objects[node]);
-        Py_ssize_t at = part ? slot_of(wanted, part) : 0;
-        if (part && wanted->addresses[at] == part && nodes[wanted->positions[at]] == NO_NODE) {
-            nodes[wanted->positions[at]] = (int32_t)node;
-        }
+        find_parts_of(scan->objects[node], wanted, (int32_t)node, nodes);
     }
 }
 
@@ -79,6 +78,8 @@ fill(Wanted *wanted, const uint64_t *blocks, Py_ssize_t count)
     }
     for (Py_ssize_t i = 0; i < count; i++) {
         Py_ssize_t at = slot_of(wanted, (uintptr_t)blocks[i]);
+        wanted->first = blocks[i] < wanted->first ? (uintptr_t)blocks[i] : wanted->first;
+        wanted->last = blocks[i] > wanted->last ? (uintptr_t)blocks[i] : wanted->last;
         wanted->addresses[at] = (uintptr_t)blocks[i];
         wanted->positions[at] = (int32_t)i;
     }
@@ -98,7 +99,7 @@ scan_owners(Scan *scan, PyObject *given)
     }
     const uint64_t *blocks = buffer.buf;
     Py_ssize_t count = buffer.len / (Py_ssize_t)sizeof(uint64_t);
-    Wanted wanted = {NULL, NULL, 0};
+    Wanted wanted = {NULL, NULL, 0, UINTPTR_MAX, 0};
     PyObject *found = PyBytes_FromStringAndSize(NULL, count * (Py_ssize_t)sizeof(int32_t));
     if (found != NULL && fill(&wanted, blocks, count) == 0) {
         int32_t *nodes = (int32_t *)PyBytes_AS_STRING(found);
