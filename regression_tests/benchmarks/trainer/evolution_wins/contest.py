@@ -31,8 +31,12 @@ ALONG_DIRECTIONS: dict[str, Any] = {
     "method": "ars", "actor_hidden": (), "population_size": 3, "perturbation": 0.01,
     "step_size": 0.02, "normalize_observations": False, "updates_per_step": 0.05, "title_every": 5,
 }  # fmt: skip
-#: The most steps that a method gets, where it needs no more.
-MOST_STEPS = {"evolution along directions": 500_000, "ARS": 500_000, "CMA-ES": 500_000}
+#: The most steps that a method gets in a task, where it needs no more.
+MOST_STEPS = {
+    ("Swimmer-v5", "evolution along directions"): 500_000,
+    ("Swimmer-v5", "ARS"): 500_000,
+    ("Swimmer-v5", "CMA-ES"): 500_000,
+}
 #: What the trainer changes for a method; nothing for its defaults, which are ERL's operators. The
 #: learner makes one gradient update for each environment step of anybody, as in ERL. Without
 #: evolution each of the ten agents makes as many, or all together (`updates_per_step` is of each).

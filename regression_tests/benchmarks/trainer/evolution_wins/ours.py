@@ -42,7 +42,7 @@ def run(task: Task, method: str, seed: int) -> Run:
     with tempfile.TemporaryDirectory(prefix="evolution_wins") as folder:
         changed = {"out": Path(folder), **OURS[method]}
         evolution = bool(changed.pop("evolution", True))
-        steps = min(task.steps, MOST_STEPS.get(method, task.steps))
+        steps = min(task.steps, MOST_STEPS.get((task.env_id, method), task.steps))
         config = erl_config(task.env_id, steps, seed, changed, evolution=evolution)
         watch = Watch(type(env.unwrapped))
         trainer = ERLTrainer(config, log=io.StringIO(), hooks=watch)
