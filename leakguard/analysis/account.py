@@ -230,9 +230,12 @@ class _Settlement:
             return
         made = self._made(growth, in_objects)
         rest = max(rate - self._named_bytes(), 0.0)
-        front = in_front_of(self.defects, made)
+        maker = None if made.kind == "autograd" else self._maker(rest)
+        front = None if self._is_made_elsewhere(rest) else in_front_of(self.defects, made)
         cache = filling_cache(self.case, growth) if made.kind == "native" else None
-        if front is not None:
+        if maker is not None:
+            self._add_to(maker, rest)
+        elif front is not None:
             self.defects[self.defects.index(front)] = with_memory_behind(front, growth, rest)
         elif cache is not None:
             self.cleared.append(cache)
@@ -266,12 +269,23 @@ class _Settlement:
         """Add the rest to the defect whose line made it: what a look saw of it may be a part."""
         loose = (d for d in self.defects if d.lead.source in ("rest", "metric"))
         for rest in [d for d in loose if d.held_by is None]:
-            size = rest.bytes_rate or 0.0
-            whole = next((d for d in self.defects if self._has_made(d, size)), None)
-            if whole is not None:
-                grown = replace(whole, bytes_rate=(whole.bytes_rate or 0.0) + size)
-                self.defects[self.defects.index(whole)] = grown
+            maker = self._maker(rest.bytes_rate or 0.0)
+            if maker is not None:
+                self._add_to(maker, rest.bytes_rate or 0.0)
                 self.defects.remove(rest)
+
+    def _maker(self, rest: float) -> Defect | None:
+        """Return the defect whose line made memory that nothing explains; None if none did."""
+        return next((d for d in self.defects if self._has_made(d, rest)), None)
+
+    def _is_made_elsewhere(self, rest: float) -> bool:
+        """Return whether a line that no defect has left as much as nothing explains."""
+        told = set(map(line_of, self.defects))
+        return self.case.births.of_bytes(rest, told) is not None
+
+    def _add_to(self, defect: Defect, size: float) -> None:
+        grown = replace(defect, bytes_rate=(defect.bytes_rate or 0.0) + size)
+        self.defects[self.defects.index(defect)] = grown
 
     def _has_made(self, defect: Defect, rest: float) -> bool:
         """Return whether the line of a defect left about as much as the rest that is not told."""

@@ -119,15 +119,16 @@ class HeldSurvivors:
         return found
 
     def _share(self, found: Sequence[tuple[int, Survivor]]) -> None:
-        """Assign each survivor to the outermost container around it that grew.
+        """Assign each survivor to the outermost container around it that grew and gains survivors.
 
-        If no container around it grew between looks, take the outermost that gains survivors.
+        If there is none, take the outermost that grew between looks, else the outermost that gains.
         """
         ways = self._graph.ways([node for node, _ in found], self._containers)
         gaining = self._gaining(found, ways)
         for (node, block), way in zip(found, ways, strict=True):
             grown = [step for step in way if step[0] in self._grown]
-            chosen = grown or [step for step in way if step[0] in gaining]
+            gains = [step for step in way if step[0] in gaining]
+            chosen = [step for step in grown if step[0] in gaining] or grown or gains
             if chosen:
                 path, entry = chosen[0]
                 self._by_path[path].append(_OfEntry(node, block, entry))

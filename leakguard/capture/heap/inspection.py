@@ -318,7 +318,7 @@ class _Questions:
         """Return the most frequent class among the entries; for some dicts, the class of a key.
 
         The key's class is returned if the values are only numbers, or if the keys are weak
-        references to objects that the values do not keep alive themselves.
+        references to objects that are alive elsewhere.
         """
         most = classes[0][0] if classes else object
         if self._graph.kind_of(node) != DICT:
@@ -327,9 +327,14 @@ class _Questions:
         if key is None:
             return most
         if derives(type(key), ReferenceType):
-            target = self._graph.find_at(address_of(key))
-            return most if node in self._graph.chain_to(target) else type(key)
+            return type(key) if not classes or self._lives_apart(key, node) else most
         return type(key) if any(most is cls for cls in _NUMBERS) else most
+
+    def _lives_apart(self, key: ReferenceType[Any], node: int) -> bool:
+        """Return whether what a weak key leads to is alive, and not by a dict's own values."""
+        address = address_of(key)
+        target = self._graph.find_at(address) if address else NO_NODE
+        return bool(address) and (target == NO_NODE or node not in self._graph.chain_to(target))
 
     def _graph_of(
         self, tensor: int, path: int, retained: Retained, growth: PathGrowth | None
