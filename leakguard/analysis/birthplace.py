@@ -100,6 +100,7 @@ class RunBirths:
             if holder.born
         }
         self._known: dict[str, Birth | None] = {}
+        self._outside = _outside(self._last_births())
 
     def of_holder(self, path: str) -> Birth | None:
         """Return the births of a holder at the last look that found survivors; None if none."""
@@ -200,7 +201,7 @@ class RunBirths:
         rounds = _rounds(self._run, snapshot.generation)
         left = residue(born, rounds, self._taken)
         kept = [(p, _live(p, 0 if left is None else left.since)) for p in born]
-        place = _place(kept)
+        place = _place(kept, self._outside)
         phase = _phase(kept, place)
         if left is None:  # so few samples show something only if they agree
             whole = sum(live.bytes for _, live in kept)
@@ -222,29 +223,39 @@ class RunBirths:
         return round(known[0] + round_ * (known[-1] - known[0]) / max(self._rounds - 1, 1))
 
 
-def _place(kept: list[tuple[Birthplace, _Live]]) -> Birthplace | None:
+def _outside(snapshot: Snapshot | None) -> frozenset[str]:
+    """Return the frames in which all lines of the loop lie: the loop itself was called there."""
+    places = () if snapshot is None or snapshot.births is None else snapshot.births.places
+    in_loop = (p for p in places if p.place is not None and any(c.round >= 0 for c in p.cohorts))
+    stacks = [frozenset(_frames(place)) for place in in_loop]
+    return frozenset.intersection(*stacks) if len(stacks) > 1 else frozenset()
+
+
+def _place(kept: list[tuple[Birthplace, _Live]], outside: Container[str] = ()) -> Birthplace | None:
     """Return the line that made the entries themselves, else the one through which most was made.
 
-    ``kept`` has what is alive of each line. A line that made nearly all of the bytes comes first:
-    of entries that are small, chance decides whether one is sampled. One suffices, since it was
-    found in the container.
+    ``kept`` has what is alive of each line; frames ``outside`` of the loop are no answer. A line
+    that made nearly all of the bytes comes first: of entries that are small, chance decides whether
+    one is sampled. One suffices, since it was found in the container.
     """
     lines = [(place, live) for place, live in kept if place.place is not None]
     sampled = [(place, live) for place, live in lines if place.samples >= REPEATED]
     most, _ = max(sampled, key=lambda line: line[1].bytes, default=(None, None))
-    around = None if most is None else _around(most, kept)
+    around = None if most is None else _around(most, kept, outside)
     if around is not most and any(place.entries for place, _ in lines):
         return max(lines, key=lambda line: line[0].entries)[0]
     return around or most
 
 
-def _around(most: Birthplace, kept: list[tuple[Birthplace, _Live]]) -> Birthplace | None:
+def _around(
+    most: Birthplace, kept: list[tuple[Birthplace, _Live]], outside: Container[str]
+) -> Birthplace | None:
     """Return the innermost line on the stack of ``most`` that made nearly all of the bytes.
 
     It is a call if several lines inside of it made them: of an object, of the layers of a network.
     None if there is no such line.
     """
-    frames = _frames(most)
+    frames = [frame for frame in _frames(most) if frame not in outside]
     stacks = [(_frames(place) if place.place else (), live) for place, live in kept]
 
     def made_nearly_all(frame: str) -> bool:
@@ -261,7 +272,7 @@ def _around(most: Birthplace, kept: list[tuple[Birthplace, _Live]]) -> Birthplac
     if line is None:
         return None
     where = f"{line.file}:{line.line}"
-    return replace(most, place=where, function=line.function, stack=frames[depth:])
+    return replace(most, place=where, function=line.function, stack=tuple(frames[depth:]))
 
 
 def _frames(place: Birthplace) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from leakguard.analysis.group import (
     weight,
 )
 from leakguard.analysis.group_holders import (
+    as_many,
     explains,
     holding,
     is_apart,
@@ -143,9 +144,9 @@ class _Sorter:
         fresh = [c for c in self.containers if c.name not in named]
         growing = holding(group, fresh)
         if not growing and self._gaining(group[0]) is None:
-            kept = sum(c.bytes_rate or 0.0 for c in self.containers if c.fills or c.name in named)
             growing = retaining_most(group, fresh)
-            if not growing and (is_kept(group, kept) or self._is_inside(known_bytes(group))):
+            group = group if growing else self._apart(group)
+            if not group:
                 return
         names, full = names_of(group), [c for c in fresh if c.fills]
         self.filling += [c for c in full if c.type in names and c not in self.filling]
@@ -158,6 +159,20 @@ class _Sorter:
             self._by_container(phase, group, growing, full)
         else:
             self._unheld(phase, group, full)
+
+    def _apart(self, group: list[Growth]) -> list[Growth]:
+        """Return the types of a group that no defect and no filling container accounts for."""
+        named = self._holder_paths
+        kept = sum(c.bytes_rate or 0.0 for c in self.containers if c.fills or c.name in named)
+        apart = [g for g in group if not self._comes_with_a_defect(g)]
+        is_told = is_kept(apart, kept) or self._is_inside(known_bytes(apart)) if apart else True
+        return [] if is_told else apart
+
+    def _comes_with_a_defect(self, growing: Growth) -> bool:
+        """Return whether a container keeps as many other objects, and at least as many bytes."""
+        size = growing.bytes_rate or 0.0
+        holders = ((d.container, d.bytes_rate or 0.0) for d in self.defects)
+        return any(c is not None and as_many(growing, c) and size <= kept for c, kept in holders)
 
     def _left(self, growing: Growth) -> Growth:
         """Return the part of a type's growth that no defect accounts for."""

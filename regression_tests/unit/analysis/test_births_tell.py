@@ -12,6 +12,7 @@ from leakguard.model import Birthplace, Births, Census, Cohort, Holder, Run, Typ
 from leakguard.testing import RunStory, State
 
 MB = 1_000_000
+LOOP = "train.py:99 in main"
 ROUNDS = 16
 
 
@@ -273,6 +274,39 @@ def test_one_sample_that_stands_for_much_does_not_outweigh_a_sampled_entry():
     found = [diagnose(run(holder("app.kept[*]", entry, c))).findings[0] for c in told]
 
     assert [f.created_at for f in found] == ["train.py:7 in f7", "train.py:9 in f9"]
+
+
+def test_call_around_the_loop_is_no_line_of_what_two_lines_of_its_body_made():
+    def called(line, size):
+        return replace(
+            birthplace(line, [size] * ROUNDS), stack=(f"train.py:{line} in f{line}", LOOP)
+        )
+
+    parts, other = (called(7, MB), called(9, 0.6 * MB)), called(12, 1_000)
+    kept = holder("app.kept[*]", *parts, each=1.6 * MB)
+
+    def line(*places):
+        births = Births(32 * MB, 0.0, 1.0, 4_096.0, places, samples=96)
+        (finding,) = diagnose(run(kept, births=births, gains=1.6 * MB)).findings
+        return finding.created_at
+
+    assert line(*parts, other) == "train.py:7 in f7"
+    elsewhere = birthplace(12, [1_000] * ROUNDS)
+    assert line(*parts, elsewhere) == LOOP
+
+
+def test_objects_that_come_with_those_of_a_container_are_no_other_leak():
+    kept = holder("app.plans[*]", birthplace(7, [MB] * ROUNDS))
+
+    def counting(snapshot):
+        at = snapshot.generation or 0
+        types = {"app.Frame": TypeCount(at, at * 100), "app.Query": TypeCount(at, at * 100)}
+        return replace(snapshot, census=Census(types, bytes=at * 200))
+
+    told = run(kept, gains=3 * MB)
+    findings = diagnose(replace(told, snapshots=tuple(map(counting, told.snapshots)))).findings
+
+    assert [f.type for f in findings if f.kind == "instances"] == ["app.Frame"]
 
 
 def test_call_inside_of_which_several_lines_made_what_an_entry_keeps_is_its_line():
