@@ -300,8 +300,9 @@ def test_objects_that_come_with_those_of_a_container_are_no_other_leak():
 
     def counting(snapshot):
         at = snapshot.generation or 0
-        types = {"app.Frame": TypeCount(at, at * 100), "app.Query": TypeCount(at, at * 100)}
-        return replace(snapshot, census=Census(types, bytes=at * 200))
+        texts = int(0.9 * MB * at)
+        types = {"app.Frame": TypeCount(at, at * 100), "app.Query": TypeCount(at, texts)}
+        return replace(snapshot, census=Census(types, bytes=texts + at * 100))
 
     told = run(kept, gains=3 * MB)
     findings = diagnose(replace(told, snapshots=tuple(map(counting, told.snapshots)))).findings
