@@ -85,6 +85,32 @@ class _Live(NamedTuple):
         return cls(sum(p.bytes for p in known), math.hypot(*(p.error for p in known)))
 
 
+class _Calls(NamedTuple):
+    """Which calls of a run may be told as what made something.
+
+    Attributes:
+        files: the program's files, in which births have their lines.
+        outside: the frames in which all lines of the loop lie: the loop itself was called there.
+    """
+
+    files: frozenset[str]
+    outside: frozenset[str]
+
+    @classmethod
+    def of(cls, snapshot: Snapshot | None) -> _Calls:
+        """Return those of the last births."""
+        births = () if snapshot is None or snapshot.births is None else snapshot.births.places
+        places = [place for place in births if place.place is not None]
+        in_loop = (p for p in places if any(cohort.round >= 0 for cohort in p.cohorts))
+        stacks = [frozenset(_frames(place)) for place in in_loop]
+        outside = frozenset.intersection(*stacks) if len(stacks) > 1 else frozenset()
+        return cls(frozenset(filter(None, map(_file, map(_frame, places)))), outside)
+
+    def may_make(self, frame: str) -> bool:
+        """Return whether a frame is a call of the program inside of the loop."""
+        return frame not in self.outside and (not self.files or _file(frame) in self.files)
+
+
 class RunBirths:
     """What the births of one run say; each holder is asked about once."""
 
@@ -100,7 +126,7 @@ class RunBirths:
             if holder.born
         }
         self._known: dict[str, Birth | None] = {}
-        self._outside = _outside(self._last_births())
+        self._calls = _Calls.of(self._last_births())
 
     def of_holder(self, path: str) -> Birth | None:
         """Return the births of a holder at the last look that found survivors; None if none."""
@@ -201,7 +227,7 @@ class RunBirths:
         rounds = _rounds(self._run, snapshot.generation)
         left = residue(born, rounds, self._taken)
         kept = [(p, _live(p, 0 if left is None else left.since)) for p in born]
-        place = _place(kept, self._outside)
+        place = _place(kept, self._calls)
         phase = _phase(kept, place)
         if left is None:  # so few samples show something only if they agree
             whole = sum(live.bytes for _, live in kept)
@@ -223,39 +249,31 @@ class RunBirths:
         return round(known[0] + round_ * (known[-1] - known[0]) / max(self._rounds - 1, 1))
 
 
-def _outside(snapshot: Snapshot | None) -> frozenset[str]:
-    """Return the frames in which all lines of the loop lie: the loop itself was called there."""
-    places = () if snapshot is None or snapshot.births is None else snapshot.births.places
-    in_loop = (p for p in places if p.place is not None and any(c.round >= 0 for c in p.cohorts))
-    stacks = [frozenset(_frames(place)) for place in in_loop]
-    return frozenset.intersection(*stacks) if len(stacks) > 1 else frozenset()
-
-
-def _place(kept: list[tuple[Birthplace, _Live]], outside: Container[str] = ()) -> Birthplace | None:
+def _place(kept: list[tuple[Birthplace, _Live]], calls: _Calls) -> Birthplace | None:
     """Return the line that made the entries themselves, else the one through which most was made.
 
-    ``kept`` has what is alive of each line; frames ``outside`` of the loop are no answer. A line
-    that made nearly all of the bytes comes first: of entries that are small, chance decides whether
-    one is sampled. One suffices, since it was found in the container.
+    ``kept`` has what is alive of each line. A line that made nearly all of the bytes comes first:
+    of entries that are small, chance decides whether one is sampled. One suffices, since it was
+    found in the container.
     """
     lines = [(place, live) for place, live in kept if place.place is not None]
     sampled = [(place, live) for place, live in lines if place.samples >= REPEATED]
     most, _ = max(sampled, key=lambda line: line[1].bytes, default=(None, None))
-    around = None if most is None else _around(most, kept, outside)
+    around = None if most is None else _around(most, kept, calls)
     if around is not most and any(place.entries for place, _ in lines):
         return max(lines, key=lambda line: line[0].entries)[0]
     return around or most
 
 
 def _around(
-    most: Birthplace, kept: list[tuple[Birthplace, _Live]], outside: Container[str]
+    most: Birthplace, kept: list[tuple[Birthplace, _Live]], calls: _Calls
 ) -> Birthplace | None:
     """Return the innermost line on the stack of ``most`` that made nearly all of the bytes.
 
     It is a call if several lines inside of it made them: of an object, of the layers of a network.
     None if there is no such line.
     """
-    frames = [frame for frame in _frames(most) if frame not in outside]
+    frames = _frames(most)
     stacks = [(_frames(place) if place.place else (), live) for place, live in kept]
 
     def made_nearly_all(frame: str) -> bool:
@@ -265,19 +283,30 @@ def _around(
         sure = through.bytes if not others else through.bytes - through.error
         return sure >= NEARLY_ALL * (sure + others) > 0
 
-    depth = next((depth for depth, frame in enumerate(frames) if made_nearly_all(frame)), None)
-    if depth == 0:
+    told = (f for f in frames if calls.may_make(f) and made_nearly_all(f))
+    frame = next(told, None)
+    if frame == frames[0]:
         return most
-    line = None if depth is None else code_line(frames[depth])
-    if line is None:
+    line = code_line(frame)
+    if frame is None or line is None:
         return None
+    inside = frames.index(frame)
     where = f"{line.file}:{line.line}"
-    return replace(most, place=where, function=line.function, stack=tuple(frames[depth:]))
+    return replace(most, place=where, function=line.function, stack=frames[inside:])
 
 
 def _frames(place: Birthplace) -> tuple[str, ...]:
     """Return the frames of a line, innermost first, each once."""
-    return tuple(dict.fromkeys((written(str(place.place), place.function), *place.stack)))
+    return tuple(dict.fromkeys((_frame(place), *place.stack)))
+
+
+def _frame(place: Birthplace) -> str:
+    return written(str(place.place), place.function)
+
+
+def _file(frame: str) -> str | None:
+    line = code_line(frame)
+    return None if line is None else line.file
 
 
 def _phase(kept: list[tuple[Birthplace, _Live]], place: Birthplace | None) -> str | None:

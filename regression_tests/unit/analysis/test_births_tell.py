@@ -295,6 +295,21 @@ def test_call_around_the_loop_is_no_line_of_what_two_lines_of_its_body_made():
     assert line(*parts, elsewhere) == LOOP
 
 
+def test_call_of_a_library_is_no_line_though_most_was_made_in_it():
+    inside = "torch/nn/linear.py:134 in forward"
+
+    def called(line, size):
+        made = birthplace(line, [size] * ROUNDS)
+        return replace(made, stack=(inside, f"train.py:{line} in f{line}"))
+
+    kept = holder("app.kept[*]", called(7, MB), called(9, 0.6 * MB), each=1.6 * MB)
+    other = birthplace(12, [1_000] * ROUNDS)
+    births = Births(32 * MB, 0.0, 1.0, 4_096.0, (called(7, MB), other), samples=96)
+    (finding,) = diagnose(run(kept, births=births, gains=1.6 * MB)).findings
+
+    assert finding.created_at == "train.py:7 in f7"
+
+
 def test_objects_that_come_with_those_of_a_container_are_no_other_leak():
     kept = holder("app.plans[*]", birthplace(7, [MB] * ROUNDS))
 
