@@ -63,7 +63,8 @@ def looks_at_holders(case: Case) -> list[Look]:
         if snapshot.holders and ended is not None:
             found.setdefault(ended, snapshot.holders)
     for generation, end in case.timeline.ends.items():
-        if end.holders:
+        # What ends the loop within a generation also stands for the end of the one before.
+        if end.holders and not any(end.holders is known for known in found.values()):
             found.setdefault(generation, end.holders)
     return [(g, _one_a_path(holders)) for g, holders in sorted(found.items())]
 

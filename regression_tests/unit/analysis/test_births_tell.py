@@ -9,6 +9,7 @@ import pytest
 from leakguard import diagnose
 from leakguard.analysis.birthplace import RunBirths
 from leakguard.model import Birthplace, Births, Census, Cohort, Holder, Run, TypeCount
+from leakguard.model.snapshot import LOOP_ENDED
 from leakguard.testing import RunStory, State
 
 MB = 1_000_000
@@ -105,6 +106,17 @@ def test_births_of_each_round_are_no_growth_where_looks_measured_that_little_was
     report = diagnose(replace(told, snapshots=tuple(map(looked, told.snapshots))))
 
     assert ("app.cells[*]" in {finding.held_by for finding in report.findings}) == is_told
+
+
+def test_look_that_ends_the_loop_within_a_generation_is_not_compared_with_itself():
+    told = run(holder("app.kept[*]", birthplace(7, [MB] * ROUNDS, samples=20)))
+    *before, last = told.snapshots
+    counted = Census({"app.Frame": TypeCount(ROUNDS, ROUNDS * MB)})
+    label = f"{LOOP_ENDED} within generation {ROUNDS}"
+    within = replace(last, moment="end", label=label, census=counted)
+    report = diagnose(replace(told, snapshots=(*before[:-1], within)))
+
+    assert [finding.held_by for finding in report.findings] == ["app.kept[*]"]
 
 
 def test_record_of_each_generation_is_no_leak_for_the_numbers_in_it():
