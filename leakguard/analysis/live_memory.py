@@ -121,6 +121,7 @@ def extended(case: Case, growth: Growth) -> Growth | None:
     if not gains or gains[name] < MAJORITY * gained(growth):
         return None
     holder = holder_of_larger(case, name, gained(growth))
+    are_more = (after.count(name) or 0) > (before.count(name) or 0)
     return replace(
         growth,
         kind="memory",
@@ -129,7 +130,7 @@ def extended(case: Case, growth: Growth) -> Growth | None:
         in_pools=False,
         evidence=(growth.evidence[0], Evidence("sizes", "so do the bytes of counted objects")),
         second=(),
-        fix=extended_remedy(name, holder),
+        fix=remedy(name, holder) if are_more else extended_remedy(name, holder),
     )
 
 

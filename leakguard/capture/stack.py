@@ -160,7 +160,10 @@ def forget() -> None:
 
 
 class _Function(NamedTuple):
-    """A function of a source file: its lines, and those of statements whose objects it returns."""
+    """A function of a source file: its lines, and those of statements whose objects it returns.
+
+    Only functions with the name of a factory are read for that.
+    """
 
     name: str
     first: int
@@ -187,7 +190,12 @@ def _functions(file: str) -> tuple[_Function, ...]:
     except (OSError, SyntaxError, ValueError, RecursionError):
         return ()
     return tuple(
-        _Function(node.name, node.lineno, node.end_lineno or node.lineno, tuple(_returning(node)))
+        _Function(
+            node.name,
+            node.lineno,
+            node.end_lineno or node.lineno,
+            tuple(_returning(node)) if _FACTORY.fullmatch(node.name) else (),
+        )
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     )
