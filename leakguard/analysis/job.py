@@ -78,11 +78,11 @@ def _verdict(worst: _Process, beside: Sequence[PodRow]) -> Verdict:
 
 
 def _judged(member: Member) -> _Process:
-    """Diagnose a process; what a few attached looks did not find, a longer record may show."""
+    """Diagnose a process; what its own record does not show, one from outside may."""
     report = _report_of(member.run, member.label)
-    if member.outside is not None and SEVERITY[report.verdict] < SEVERITY["suspect"]:
-        longer = _report_of(member.outside, member.label)
-        report = longer if SEVERITY[longer.verdict] >= SEVERITY["suspect"] else report
+    for seen in member.outside if SEVERITY[report.verdict] < SEVERITY["suspect"] else ():
+        other = _report_of(seen, member.label)
+        report = other if SEVERITY[other.verdict] >= SEVERITY["suspect"] else report
     return _Process(member, report, _process_row(member, report))
 
 

@@ -17,13 +17,14 @@ State = Literal["running", "finished", "lost", "unknown"]
 class Member:
     """One process of a job with its latest run; ``restarts`` counts its earlier runs.
 
-    ``outside`` is what was seen of it from outside, if its run is that of a few attached looks.
+    ``outside`` has what else was seen of it from outside, if it has no guard of its own: samples by
+    the rounds of its parent, and by the second.
     """
 
     run: Run
     state: State
     restarts: int = 0
-    outside: Run | None = None
+    outside: tuple[Run, ...] = ()
 
     @property
     def label(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -190,12 +191,15 @@ def _of_now(members: list[Member], observers: Set[tuple[object, object]]) -> Ite
         if not _is_left_over(member, size, here)
         and (member.run.info.pid is None or best[_process_of(member)] is member)
     ]
-    outside = {
-        _process_of(m): m.run for m in sorted(members, key=_closeness) if m.run.info.observer
-    }
+    outside: defaultdict[tuple[object, object], list[Run]] = defaultdict(list)
+    for member in sorted(members, key=_closeness):
+        if member.run.info.observer is not None:
+            outside[_process_of(member)].append(member.run)
     for member in kept:
-        seen = outside.get(_process_of(member)) if member.run.info.attached else None
-        yield replace(_unique(member, kept), outside=seen)
+        info = member.run.info
+        seen = outside[_process_of(member)] if info.attached or info.observer is not None else []
+        others = tuple(run for run in seen if run is not member.run)
+        yield replace(_unique(member, kept), outside=others)
 
 
 def _is_left_over(member: Member, size: int | None, here: Set[tuple[object, object]]) -> bool:

@@ -48,6 +48,7 @@ class FollowedProcess:
     next_visit: float = 0.0
     pause: float = 60.0
     _samples: int = 0
+    _ran: int | None = None
     _written_at: float = field(default_factory=time.monotonic)
     _spacing: float = _FIRST_WRITING
 
@@ -67,9 +68,16 @@ class FollowedProcess:
     def sample(self) -> int | None:
         """Take a sample; return the width in samples at which memory rises, or None.
 
+        A process that has not run since the last sample gets none. Its memory is as it was, and
+        would look like growth that has stopped.
+
         Raises:
             ProcessLookupError: it has ended.
         """
+        ran = _cpu_ticks(self.pid)
+        if ran == self._ran:
+            return None
+        self._ran = ran
         if not self.run.poll():
             raise ProcessLookupError(0, f"process {self.pid} has ended")
         self._samples += 1
@@ -141,9 +149,30 @@ def _facts_from_outside(pid: int, root: bool, job: RunDirectory) -> RunInfo:
 def parent_of(pid: int) -> int:
     """Return the pid of a process's parent; 0 if it has ended."""
     try:
-        return int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[1])
+        return int(_stat(pid)[1])
     except (OSError, IndexError, ValueError):
         return 0
+
+
+def _cpu_ticks(pid: int) -> int:
+    """Return the CPU time that a process has used, in the kernel's ticks.
+
+    Raises:
+        ProcessLookupError: it has ended, and at most its parent has to be told.
+    """
+    try:
+        state, *numbers = _stat(pid)
+        ticks = int(numbers[10]) + int(numbers[11])
+    except (OSError, IndexError, ValueError):
+        state, ticks = b"X", 0
+    if state in (b"X", b"Z"):
+        raise ProcessLookupError(0, f"process {pid} has ended")
+    return ticks
+
+
+def _stat(pid: int) -> list[bytes]:
+    """Return the fields of a process after its name: state, parent and so on."""
+    return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
 
 
 def _command_of(pid: int) -> str | None:

@@ -262,6 +262,16 @@ def test_of_two_that_saw_a_child_from_outside_the_longer_record_counts(tmp_path)
     assert len(rows) == 2
 
 
+def test_of_two_records_from_outside_the_one_that_grows_is_told(tmp_path):
+    """Memory that rises by the round stands still by the second while its process waits."""
+    write(tmp_path, info(pid=1), snapshots(0))
+    write(tmp_path, info(pid=2, role="child", observer=1), snapshots(3 * MB, 20))
+    write_pod(tmp_path, Pod("node", 9, None, {}))
+    write(tmp_path, info(pid=2, role="child", observer=9, local_rank=2), snapshots(0, 60))
+    report, _ = diagnose_job(load_job(tmp_path))
+    assert report.verdict == "suspect"
+
+
 def test_what_the_sidecar_of_an_earlier_start_saw_is_left_out(tmp_path):
     write(tmp_path, info(pid=1), snapshots(0))
     write(tmp_path, info(pid=2, role="child", observer=8), snapshots(0))
@@ -296,8 +306,8 @@ def test_environment_names_the_job_of_a_guard_and_of_run(tmp_path):
 def test_what_attached_looks_did_not_find_is_told_from_outside():
     """Few looks on a busy machine may find nothing in a process that grows all the time."""
     outside = Run(info(pid=2, role="child", observer=9), tuple(snapshots(3 * MB, 60)))
-    looked = Member(Run(info(pid=2, attached=True), tuple(snapshots(0))), "finished", 0, outside)
+    looked = Member(Run(info(pid=2, attached=True), tuple(snapshots(0))), "finished", 0, (outside,))
     report, _ = diagnose_job(Job("erl", (member(0, 0), looked)))
     assert report.verdict in ("suspect", "leak")
-    calm = replace(looked, outside=Run(outside.info, tuple(snapshots(0, 60))))
+    calm = replace(looked, outside=(Run(outside.info, tuple(snapshots(0, 60))),))
     assert diagnose_job(Job("erl", (member(0, 0), calm)))[0].verdict == "stable"
