@@ -30,9 +30,9 @@ from leakguard.capture.births.birth_record import _births
 from regression_tests.benchmarks.births import loops
 
 _SECONDS = 0.4
-# Until the interval has found the rate of the loop: the samples before are the allowance of any
-# run, some 15 ms in all.
-_WARM = 0.6
+# CPU seconds before the timed part: until the interval has found the rate of the loop, or until the
+# samples that any run may take are taken.
+_WARM, _WARM_LATER = 0.6, 3.0
 # Rounds of the timed part.
 _ROUNDS = 20
 
@@ -86,13 +86,14 @@ def _ddtrace() -> Callable[[int], None]:
     return _nothing
 
 
+_LATER = "births, as a guard goes on"
 WAYS: dict[str, Way] = {
     "births, Python only, one in 512 kB": _recorded(
         lambda: BirthRecord(native=False, interval=524_288)
     ),
     "births, all, one in 512 kB": _recorded(lambda: BirthRecord(interval=524_288)),
     "births, as a guard begins": _recorded(BirthRecord),
-    "births, as a guard goes on": _recorded(of_later),
+    _LATER: _recorded(of_later),
     "nothing": lambda: _nothing,
     "tracemalloc, 1 frame": _tracemalloc,
     "memray": _memray,
@@ -100,14 +101,14 @@ WAYS: dict[str, Way] = {
 }
 
 
-def _played(loop: loops.Loop, times: int, way: Way) -> list[float]:
+def _played(loop: loops.Loop, times: int, way: Way, warm: float = _WARM) -> list[float]:
     """Return CPU seconds of a loop in a child, and the blocks and samples of the record."""
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
         try:
             begin, a_round = way(), max(times // _ROUNDS, 1)
-            end, number = time.process_time() + _WARM, 0
+            end, number = time.process_time() + warm, 0
             while time.process_time() < end:
                 if number % a_round == 0:
                     begin(number)
@@ -133,7 +134,7 @@ def _played(loop: loops.Loop, times: int, way: Way) -> list[float]:
     return told
 
 
-def measured(loop: loops.Loop, pairs: int, way: Way) -> list[float]:
+def measured(loop: loops.Loop, pairs: int, way: str) -> list[float]:
     """Return (quartiles of the ratio, blocks and samples a second)."""
     loop()
     began, times = time.process_time(), 0
@@ -143,7 +144,7 @@ def measured(loop: loops.Loop, pairs: int, way: Way) -> list[float]:
     ratios, blocks, samples = [], [], []
     for _ in range(pairs):
         first, _, _ = _played(loop, times, WAYS["nothing"])
-        took, born, taken = _played(loop, times, way)
+        took, born, taken = _played(loop, times, WAYS[way], _WARM_LATER if way == _LATER else _WARM)
         last, _, _ = _played(loop, times, WAYS["nothing"])
         ratios.append(2 * took / (first + last))
         blocks.append(born / first)
@@ -169,7 +170,7 @@ def main() -> None:
                 continue
             loop = make()
             for way in ways:
-                low, middle, high, blocks, samples = measured(loop, asked.pairs, WAYS[way])
+                low, middle, high, blocks, samples = measured(loop, asked.pairs, way)
                 cells = f"{middle:.3f} | {low:.3f} to {high:.3f}"
                 recorded = f"{blocks / 1e6:.2f} | {samples:,.0f}" if "births" in way else " | "
                 print(f"| {name} | {way} | {cells} | {recorded} |", flush=True)
