@@ -71,6 +71,24 @@ def test_block_of_a_class_in_c_belongs_to_the_object_that_refers_to_it():
     graph.close()
 
 
+@needs_both
+def test_object_that_is_smaller_than_its_class_says_is_read_no_further_than_its_page():
+    class Claims:
+        __slots__ = ()
+
+    claims = Claims()
+    # PyTypeObject.tp_basicsize, behind the header and the name
+    claimed = ctypes.c_ssize_t.from_address(id(Claims) + 4 * ctypes.sizeof(ctypes.c_void_p))
+    true = claimed.value
+    graph = walked(COMPILED, [claims])
+    claimed.value = 1 << 40
+    try:
+        assert list(graph.owners([8, 1 << 50])) == [-1, -1]
+    finally:
+        claimed.value = true
+    graph.close()
+
+
 def test_way_to_an_entry_names_each_container_with_the_entry_it_is_in(engine):
     leaf = "a text that lies deep" * 2
     inner = [leaf]

@@ -33,13 +33,28 @@ object_in(const Scan *scan, uintptr_t block)
     return node;
 }
 
+/* Where the fields of an object end, as far as they can be read. Some objects are smaller than their
+   class says: classes and texts of the interpreter, and what some extensions allocate. What follows
+   may not be mapped, so nothing is read beyond the page in which the object begins. */
+static const uintptr_t *
+end_of_fields(PyObject *item)
+{
+    const uintptr_t page = 4096;
+    uintptr_t end = (uintptr_t)item + (uintptr_t)Py_TYPE(item)->tp_basicsize;
+    uintptr_t next_page = ((uintptr_t)item & ~(page - 1)) + page;
+    if (PyUnicode_Check(item)) {
+        return (const uintptr_t *)item;
+    }
+    return (const uintptr_t *)(end < next_page ? end : next_page);
+}
+
 /* An object refers to the blocks of its parts from its own fields, whatever its class: the items of a
    list, the table of a dict, the digits of a decimal, what a class of an extension allocates. */
 static void
-find_parts_of(const PyObject *item, const Wanted *wanted, int32_t node, int32_t *nodes)
+find_parts_of(PyObject *item, const Wanted *wanted, int32_t node, int32_t *nodes)
 {
     const uintptr_t *fields = (const uintptr_t *)(item + 1);
-    const uintptr_t *end = (const uintptr_t *)((const char *)item + Py_TYPE(item)->tp_basicsize);
+    const uintptr_t *end = end_of_fields(item);
     for (; fields + 1 <= end; fields++) {
         uintptr_t part = *fields;
         if (part < wanted->first || part > wanted->last) {
