@@ -110,7 +110,10 @@ class _Sorter:
             if not is_notable(container):
                 continue
             self._merged |= {c.name for c in same_place[1:]}
-            lead = lead_of_entries(rest, container) or container
+            # What is an entry of another container is accounted for there.
+            elsewhere = {c.type for c in gaining} - {container.type}
+            mine = [g for g in rest if g.name not in elsewhere]
+            lead = lead_of_entries(mine, container) or container
             told = part_of(self.case, lead, container) if lead.name == container.type else lead
             self.defects.append(Defect(told, (), container, None, container.bytes_rate))
             rest = [g for g in rest if not self._is_accounted(g)]

@@ -307,6 +307,21 @@ def test_call_around_the_loop_is_no_line_of_what_two_lines_of_its_body_made():
     assert line(*parts, elsewhere) == LOOP
 
 
+def test_entries_of_another_container_are_not_what_tuples_are_made_of():
+    def counting(snapshot):
+        at = snapshot.generation or 0
+        types = {"ctypes.c_char_Array_9": TypeCount(at, at * MB), "tuple": TypeCount(at, at * 64)}
+        return replace(snapshot, census=Census(types, bytes=at * (MB + 64)))
+
+    tuples = replace(holder("app.seen[*]", birthplace(7, [MB] * ROUNDS)), element="tuple")
+    buffers = holder("app.clipboard[*]", birthplace(9, [0.9 * MB] * ROUNDS), each=int(0.9 * MB))
+    told = run(tuples, replace(buffers, element="ctypes.c_char_Array_9"), gains=2 * MB)
+    findings = diagnose(replace(told, snapshots=tuple(map(counting, told.snapshots)))).findings
+
+    types = {finding.held_by: finding.type for finding in findings}
+    assert types == {"app.seen[*]": "tuple", "app.clipboard[*]": "ctypes.c_char_Array_9"}
+
+
 def test_call_of_a_library_is_no_line_though_most_was_made_in_it():
     inside = "torch/nn/linear.py:134 in forward"
 
