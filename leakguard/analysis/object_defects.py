@@ -110,9 +110,9 @@ class _Sorter:
             if not is_notable(container):
                 continue
             self._merged |= {c.name for c in same_place[1:]}
-            # What is an entry of another container is accounted for there.
-            elsewhere = {c.type for c in gaining} - {container.type}
-            mine = [g for g in rest if g.name not in elsewhere]
+            # Objects of which another container gains all are accounted for there.
+            others = [c for c in gaining if c.type != container.type]
+            mine = [g for g in rest if not any(g.name == c.type and as_many(g, c) for c in others)]
             lead = lead_of_entries(mine, container) or container
             told = part_of(self.case, lead, container) if lead.name == container.type else lead
             self.defects.append(Defect(told, (), container, None, container.bytes_rate))
