@@ -103,7 +103,7 @@ class _Settlement:
         self.defects += [Defect(g, phase=g.phase) for g in self._of("peak", "copies")]
         self.defects += [Defect(g, bytes_rate=g.bytes_rate) for g in self._of("child")]
         self._join_rest()
-        told = set(map(line_of, self.defects))
+        told = self._lines()
         self.defects = [d if d.birth else with_birth(self.case, d, told) for d in self.defects]
         self._drop_negligible()
         self.cleared += held_more(self.case, self.defects, self.cleared)
@@ -231,11 +231,12 @@ class _Settlement:
         made = self._made(growth, in_objects)
         rest = max(rate - self._named_bytes(), 0.0)
         maker = None if made.kind == "autograd" else self._maker(rest)
-        front = None if self._is_made_elsewhere(rest) else in_front_of(self.defects, made)
-        cache = filling_cache(self.case, growth) if made.kind == "native" else None
         if maker is not None:
             self._add_to(maker, rest)
-        elif front is not None:
+            return
+        front = None if self._is_made_elsewhere(rest) else in_front_of(self.defects, made)
+        cache = filling_cache(self.case, growth) if made.kind == "native" else None
+        if front is not None:
             self.defects[self.defects.index(front)] = with_memory_behind(front, growth, rest)
         elif cache is not None:
             self.cleared.append(cache)
@@ -267,21 +268,24 @@ class _Settlement:
 
     def _join_rest(self) -> None:
         """Add the rest to the defect whose line made it: what a look saw of it may be a part."""
-        loose = (d for d in self.defects if d.lead.source in ("rest", "metric"))
-        for rest in [d for d in loose if d.held_by is None]:
-            maker = self._maker(rest.bytes_rate or 0.0)
+        for rest in [d for d in self.defects if d.lead.source == "rest"]:
+            size = rest.bytes_rate or 0.0
+            maker = self._maker(size)
             if maker is not None:
-                self._add_to(maker, rest.bytes_rate or 0.0)
+                self._add_to(maker, size)
                 self.defects.remove(rest)
 
     def _maker(self, rest: float) -> Defect | None:
         """Return the defect whose line made memory that nothing explains; None if none did."""
-        return next((d for d in self.defects if self._has_made(d, rest)), None)
+        return next((d for d in self.defects if rest > 0 and self._has_made(d, rest)), None)
 
     def _is_made_elsewhere(self, rest: float) -> bool:
         """Return whether a line that no defect has left as much as nothing explains."""
-        told = set(map(line_of, self.defects))
-        return self.case.births.of_bytes(rest, told) is not None
+        return self.case.births.of_bytes(rest, self._lines()) is not None
+
+    def _lines(self) -> set[str | None]:
+        """Return the lines of the defects so far."""
+        return set(map(line_of, self.defects))
 
     def _add_to(self, defect: Defect, size: float) -> None:
         grown = replace(defect, bytes_rate=(defect.bytes_rate or 0.0) + size)

@@ -29,13 +29,13 @@ def birthplace(line, sizes, *, phase="work", samples=3):
     )
 
 
-def run(*holders, births=None, gains=MB) -> Run:
+def run(*holders, births=None, gains=MB, threads=0) -> Run:
     """Tell 16 generations of which the last alone was looked at; memory gains a megabyte each."""
     story = RunStory()
-    story.baseline(State({"rss": 100 * MB, "heap_in_use": 50 * MB}))
+    story.baseline(State({"rss": 100 * MB, "heap_in_use": 50 * MB, "threads": 4}))
     for n in range(1, ROUNDS + 1):
         memory = {"rss": 100 * MB + n * gains, "heap_in_use": 50 * MB + n * gains}
-        story.generation(work=State(memory))
+        story.generation(work=State({**memory, "threads": 4 + n * threads}))
     told = story.run()
     last = max(s.serial for s in told.snapshots if s.moment == "generation")
     return replace(
@@ -178,6 +178,14 @@ def test_buffer_that_larger_ones_replace_has_its_holder_and_the_line_whose_total
 
     assert (finding.verdict, finding.type) == ("leak", "torch.Tensor")
     assert (finding.held_by, finding.created_at) == told
+
+
+def test_threads_are_no_rest_of_a_line_that_left_what_is_told_of_it():
+    kept = birthplace(7, [MB] * ROUNDS)
+    births = Births(16 * MB, 0.0, 1.0, 4_096.0, (kept,), samples=48)
+    report = diagnose(run(holder("app.kept[*]", kept), births=births, threads=3))
+
+    assert {finding.kind for finding in report.findings} == {"container", "threads"}
 
 
 def test_window_that_moves_with_the_loop_is_no_growing_holder():
