@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 from leakguard.analysis.tolerance import MAJORITY, NEARLY_ALL, REPEATED
 from leakguard.model import Run, Snapshot
-from leakguard.model.births import Birthplace
+from leakguard.model.births import Birthplace, Births
 from leakguard.model.code_line import code_line, written
 from leakguard.model.holder import ELEMENT
 from leakguard.model.residue import Residue, generations, residue
@@ -69,7 +69,7 @@ class Birth:
 
 
 #: A line, the phase in which it allocated, and whether C code did.
-_Place: TypeAlias = "tuple[str | None, str, bool]"
+_Line: TypeAlias = "tuple[str, str, bool]"
 
 
 class _Live(NamedTuple):
@@ -188,28 +188,25 @@ class RunBirths:
         A buffer that is replaced by a larger one is always young: only the total shows that it
         grows. The total must rise at each look since generation ``since``, at two or more.
         """
-        looks = [s for s in self._run.snapshots if s.births is not None and s.generation]
-        later = [s for s in looks if (s.generation or 0) >= (since or 1)]
-        if len(later) < 2:
+        begins = since or 1
+        looks = [
+            (s.generation, _by_line(s.births))
+            for s in self._run.snapshots
+            if s.births is not None and s.generation
+        ]
+        later = [places for generation, places in looks if generation >= begins]
+        before = [places for generation, places in looks if generation < begins][-1:]
+        if len(later) < 2 or size <= 0:
             return None
-        before = [s for s in looks if (s.generation or 0) < (since or 1)][-1:]
-        totals = [_totals(s) for s in [*before, *later]]
-        rises: dict[_Place, list[float]] = {
-            key: [
-                after.get(key, 0.0) - earlier.get(key, 0.0) for earlier, after in pairwise(totals)
-            ]
-            for key in totals[-1]
-        }
-        fits = {
-            key: sum(steps)
-            for key, steps in rises.items()
-            if min(steps) > 0 and MAJORITY * size <= sum(steps) <= size / MAJORITY
-        }
-        if not fits or later[-1].births is None:
-            return None
-        most = max(fits, key=fits.__getitem__)
-        place = next(p for p in later[-1].births.places if _key(p) == most)
-        return Birth(place, place.phase, None)
+
+        def rise(line: _Line) -> float:
+            """Return the bytes that a line's total rose by; 0 if it did not at each look."""
+            live = [seen[line].bytes if line in seen else 0.0 for seen in (*before, *later)]
+            return live[-1] - live[0] if all(a < b for a, b in pairwise(live)) else 0.0
+
+        fits = (line for line in later[-1] if MAJORITY * size <= rise(line) <= size / MAJORITY)
+        line = max(fits, key=rise, default=None)
+        return None if line is None else Birth(later[-1][line], line[1], None)
 
     def left_by(self, line: str | None) -> float:
         """Return the bytes that each generation left behind at a line, whoever holds them."""
@@ -323,14 +320,9 @@ def _phase(kept: list[tuple[Birthplace, _Live]], place: Birthplace | None) -> st
     return phase if most >= MAJORITY * sum(by_phase.values()) else None
 
 
-def _key(place: Birthplace) -> _Place:
-    return place.place, place.phase, place.native
-
-
-def _totals(snapshot: Snapshot) -> dict[_Place, float]:
-    """Return the live bytes of each line of the program at one look."""
-    places = () if snapshot.births is None else snapshot.births.places
-    return {_key(place): place.bytes for place in places if place.place is not None}
+def _by_line(births: Births) -> dict[_Line, Birthplace]:
+    """Return what one look saw of each line of the program."""
+    return {(p.place, p.phase, p.native): p for p in births.places if p.place is not None}
 
 
 def _base(path: str) -> str:

@@ -168,8 +168,9 @@ class _Sorter:
         named = self._holder_paths
         kept = sum(c.bytes_rate or 0.0 for c in self.containers if c.fills or c.name in named)
         apart = [g for g in group if not self._comes_with_a_defect(g)]
-        is_told = is_kept(apart, kept) or self._is_inside(known_bytes(apart)) if apart else True
-        return [] if is_told else apart
+        if not apart or is_kept(apart, kept) or self._is_inside(known_bytes(apart)):
+            return []
+        return apart
 
     def _comes_with_a_defect(self, growing: Growth) -> bool:
         """Return whether a container keeps as many other objects, and at least as many bytes."""

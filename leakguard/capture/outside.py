@@ -154,10 +154,22 @@ def _is_copy(pid: int) -> bool:
     Such a copy has no exit signal, which is the 36th number after the name.
     """
     try:
-        with _open(f"/proc/{pid}/stat", "rb") as file:
-            return file.read(4096).rpartition(b")")[2].split()[35] == b"0"
+        return stat_fields(pid)[35] == b"0"
     except (OSError, IndexError):
         return True
+
+
+def stat_fields(pid: int) -> list[bytes]:
+    """Return what the kernel says of a process after its name: state, parent and so on.
+
+    The name is in brackets and may contain spaces and brackets itself, so the fields are counted
+    from the last closing bracket. Source: proc_pid_stat(5).
+
+    Raises:
+        OSError: it has ended.
+    """
+    with _open(f"/proc/{pid}/stat", "rb") as file:
+        return file.read(4096).rpartition(b")")[2].split()
 
 
 def _command_line(pid: int) -> bytes:

@@ -83,9 +83,8 @@ class HeldSurvivors:
         # The keys of a dict are made elsewhere than what the dict keeps for them.
         kept = self._mostly(all_, lambda node: not self._is_key(node))
         # The table of the container itself is made anew whenever it is too small.
-        own = [k for k in kept if self._graph.path_of(k.node) == path]
         entries = [k for k in kept if self._graph.path_of(k.node) != path]
-        sure = self._mostly(entries, lambda node: not self._is_recycled(node)) or own
+        sure = self._mostly(entries, lambda node: not self._is_recycled(node)) or kept
         # What is left out is made where the rest is, as far as is known.
         times = self._bytes(kept) / self._bytes(sure) if sure else 1.0
         return self._survivors.places([self._belonging(survivor, times) for survivor in sure])

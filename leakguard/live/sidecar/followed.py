@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from leakguard.capture.outside import Paced, environment_of, shared_pages
+from leakguard.capture.outside import Paced, environment_of, shared_pages, stat_fields
 from leakguard.capture.probe import Reading, Unavailable
 from leakguard.capture.process import process_memory
 from leakguard.live.outside_run import OutsideRun, run_file_of
@@ -149,7 +149,7 @@ def _facts_from_outside(pid: int, root: bool, job: RunDirectory) -> RunInfo:
 def parent_of(pid: int) -> int:
     """Return the pid of a process's parent; 0 if it has ended."""
     try:
-        return int(_stat(pid)[1])
+        return int(stat_fields(pid)[1])
     except (OSError, IndexError, ValueError):
         return 0
 
@@ -158,21 +158,13 @@ def _cpu_ticks(pid: int) -> int:
     """Return the CPU time that a process has used, in the kernel's ticks.
 
     Raises:
-        ProcessLookupError: it has ended, and at most its parent has to be told.
+        ProcessLookupError: it has ended.
     """
     try:
-        state, *numbers = _stat(pid)
-        ticks = int(numbers[10]) + int(numbers[11])
-    except (OSError, IndexError, ValueError):
-        state, ticks = b"X", 0
-    if state in (b"X", b"Z"):
-        raise ProcessLookupError(0, f"process {pid} has ended")
-    return ticks
-
-
-def _stat(pid: int) -> list[bytes]:
-    """Return the fields of a process after its name: state, parent and so on."""
-    return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+        user, system = stat_fields(pid)[11:13]
+    except (OSError, ValueError):
+        raise ProcessLookupError(0, f"process {pid} has ended") from None
+    return int(user) + int(system)
 
 
 def _command_of(pid: int) -> str | None:

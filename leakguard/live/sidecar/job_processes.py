@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from leakguard.capture.outside import descendants, environment_of, is_helper
+from leakguard.capture.outside import descendants, environment_of, is_helper, stat_fields
 from leakguard.live.outside_run import run_file_of
 from leakguard.live.run_directory import job_of_environment
 from leakguard.live.sidecar.start import host_name
@@ -24,7 +24,7 @@ _OVER, _STARTED = (b"Z", b"X"), 19
 def began_of(pid: int) -> float | None:
     """Return the start time of a running process in ticks since boot; None if it has ended."""
     try:
-        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+        fields = stat_fields(pid)
         return None if fields[0] in _OVER else float(fields[_STARTED])
     except (OSError, IndexError, ValueError):
         return None
