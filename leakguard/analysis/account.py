@@ -103,7 +103,7 @@ class _Settlement:
         self.defects += [Defect(g, phase=g.phase) for g in self._of("peak", "copies")]
         self.defects += [Defect(g, bytes_rate=g.bytes_rate) for g in self._of("child")]
         self._join_rest()
-        told = self._lines()
+        told = set(map(line_of, self.defects))
         self.defects = [d if d.birth else with_birth(self.case, d, told) for d in self.defects]
         self._drop_negligible()
         self.cleared += held_more(self.case, self.defects, self.cleared)
@@ -234,7 +234,9 @@ class _Settlement:
         if maker is not None:
             self._add_to(maker, rest)
             return
-        front = None if self._is_made_elsewhere(rest) else in_front_of(self.defects, made)
+        lines = set(map(line_of, self.defects))
+        elsewhere = self.case.births.of_bytes(rest, lines) is not None
+        front = in_front_of(self.defects, made, made_elsewhere=elsewhere)
         cache = filling_cache(self.case, growth) if made.kind == "native" else None
         if front is not None:
             self.defects[self.defects.index(front)] = with_memory_behind(front, growth, rest)
@@ -278,14 +280,6 @@ class _Settlement:
     def _maker(self, rest: float) -> Defect | None:
         """Return the defect whose line made memory that nothing explains; None if none did."""
         return next((d for d in self.defects if rest > 0 and self._has_made(d, rest)), None)
-
-    def _is_made_elsewhere(self, rest: float) -> bool:
-        """Return whether a line that no defect has left as much as nothing explains."""
-        return self.case.births.of_bytes(rest, self._lines()) is not None
-
-    def _lines(self) -> set[str | None]:
-        """Return the lines of the defects so far."""
-        return set(map(line_of, self.defects))
 
     def _add_to(self, defect: Defect, size: float) -> None:
         grown = replace(defect, bytes_rate=(defect.bytes_rate or 0.0) + size)

@@ -18,15 +18,19 @@ from leakguard.model.metric import METRICS
 from leakguard.model.units import format_change
 
 
-def in_front_of(defects: Iterable[Defect], growth: Growth) -> Defect | None:
+def in_front_of(
+    defects: Iterable[Defect], growth: Growth, *, made_elsewhere: bool
+) -> Defect | None:
     """Return the defect of the objects that own growth of live memory; None if none do.
 
-    Native memory belongs to objects that grow in the same phase, if the phase of both is known.
+    Native memory belongs to objects that grow in the same phase, if the phase of both is known. If
+    births saw it ``made_elsewhere``, at a line of no defect, it does not belong to handles, which
+    are known by the names of their classes: births see what they allocate at their own line.
     """
     if growth.kind not in ("autograd", "native"):
         return None
     phases = (growth.main_phase, None)
-    owners = (d for d in defects if _owns_memory(d) and (d.phase in phases))
+    owners = (d for d in defects if _owns_memory(d, made_elsewhere) and (d.phase in phases))
     return next(owners, None)
 
 
@@ -50,10 +54,10 @@ def with_memory_behind(front: Defect, growth: Growth, rest: float) -> Defect:
     return replace(whole, lead=lead, native_rate=0.0)
 
 
-def _owns_memory(defect: Defect) -> bool:
+def _owns_memory(defect: Defect, made_elsewhere: bool) -> bool:
     is_frozen = defect.lead.name == "gc_frozen"
-    owns = is_frozen or is_handle(defect.lead.type) or _is_of_an_extension(defect)
-    return owns or defect.kind == "autograd"
+    owns = is_frozen or _is_of_an_extension(defect) or defect.kind == "autograd"
+    return owns or (is_handle(defect.lead.type) and not made_elsewhere)
 
 
 def _is_of_an_extension(defect: Defect) -> bool:

@@ -180,6 +180,28 @@ def test_buffer_that_larger_ones_replace_has_its_holder_and_the_line_whose_total
     assert (finding.held_by, finding.created_at) == told
 
 
+@pytest.mark.parametrize(
+    ("element", "traits", "told"),
+    [
+        ("lib.Table", ("extension",), {"app.kept[*]": 1_010_000}),
+        ("app.Session", (), {"app.kept[*]": 10_000, None: MB}),
+    ],
+    ids=["of an extension, which hides it", "a handle by its name"],
+)
+def test_memory_that_another_line_made_is_of_objects_that_hide_it_and_of_no_handle(
+    element, traits, told
+):
+    mine, other = (birthplace(line, [size] * ROUNDS) for line, size in ((7, 10_000), (9, MB)))
+    kept = replace(holder("app.kept[*]", mine, each=10_000), element=element, traits=traits)
+    births = Births(17 * MB, 0.0, 1.0, 4_096.0, (mine, other), samples=96)
+    counted = Census({element: TypeCount(16, 100)}, bytes=100)
+    run_ = run(kept, births=births, gains=1_010_000)
+    counting = tuple(replace(s, census=counted) for s in run_.snapshots)
+    findings = diagnose(replace(run_, snapshots=counting)).findings
+
+    assert {f.held_by: round(f.bytes_per_generation or 0) for f in findings} == told
+
+
 def test_threads_are_no_rest_of_a_line_that_left_what_is_told_of_it():
     kept = birthplace(7, [MB] * ROUNDS)
     births = Births(16 * MB, 0.0, 1.0, 4_096.0, (kept,), samples=48)
