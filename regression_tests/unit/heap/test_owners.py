@@ -72,7 +72,19 @@ def test_block_of_a_class_in_c_belongs_to_the_object_that_refers_to_it():
 
 
 @needs_both
-def test_object_that_is_smaller_than_its_class_says_is_read_no_further_than_its_page():
+def test_buffer_belongs_to_an_object_whose_fields_begin_at_the_end_of_a_page():
+    page, word = 4096, ctypes.sizeof(ctypes.c_void_p)
+    many = [bytearray(1000) for _ in range(2000)]
+    across = next(one for one in many if id(one) % page == page - 2 * word)
+    graph = walked(COMPILED, [across])
+    block = ctypes.c_void_p.from_address(id(across) + 4 * word).value  # PyByteArrayObject.ob_bytes
+
+    assert list(graph.owners([block])) == [graph.find(across)]
+    graph.close()
+
+
+@needs_both
+def test_object_that_is_smaller_than_its_class_says_is_read_no_further_than_can_be():
     class Claims:
         __slots__ = ()
 

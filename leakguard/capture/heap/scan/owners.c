@@ -3,6 +3,10 @@
    An object begins where its block does, or behind the headers of the collector and of its dict. */
 
 #include "scan.h"
+#ifdef __linux__
+#include <sys/uio.h>
+#include <unistd.h>
+#endif
 
 static const uintptr_t HEADERS[] = {0, 2 * sizeof(void *), 4 * sizeof(void *)};
 
@@ -33,9 +37,22 @@ object_in(const Scan *scan, uintptr_t block)
     return node;
 }
 
+/* Whether memory can be read: the kernel is asked, since a read that fails would end the process. */
+static int
+is_readable(uintptr_t address)
+{
+#ifdef __linux__
+    char byte;
+    struct iovec here = {&byte, 1}, there = {(void *)address, 1};
+    return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == 1;
+#else
+    return 0;
+#endif
+}
+
 /* Where the fields of an object end, as far as they can be read. Some objects are smaller than their
    class says: classes and texts of the interpreter, and what some extensions allocate. What follows
-   may not be mapped, so nothing is read beyond the page in which the object begins. */
+   may not be mapped, so the page behind that of the header is read only if it can be, and no more. */
 static const uintptr_t *
 end_of_fields(PyObject *item)
 {
@@ -45,7 +62,11 @@ end_of_fields(PyObject *item)
     if (PyUnicode_Check(item)) {
         return (const uintptr_t *)item;
     }
-    return (const uintptr_t *)(end < next_page ? end : next_page);
+    if (end > next_page) {
+        uintptr_t readable = is_readable(next_page) ? next_page + page : next_page;
+        end = end < readable ? end : readable;
+    }
+    return (const uintptr_t *)end;
 }
 
 /* An object refers to the blocks of its parts from its own fields, whatever its class: the items of a
