@@ -164,6 +164,7 @@ def inspect(
             suspects,
             tell_cycles,
             survivors,
+            seconds=seconds,
             read_source=read_source,
         ),
         Inspection,

@@ -85,9 +85,13 @@ class _Wanted(NamedTuple):
 class Additions:
     """Finds the statements in the source files of the program; each file is read once."""
 
-    def __init__(self, files: Iterable[str] | None = None) -> None:
-        """``files`` are searched; the source of the program's loaded modules if None."""
+    def __init__(self, files: Iterable[str] | None = None, seconds: float = _MOST_SECONDS) -> None:
+        """``files`` are searched; the source of the program's loaded modules if None.
+
+        After so many ``seconds`` of CPU time no further file is parsed.
+        """
         self._files = files
+        self._seconds = min(seconds, _MOST_SECONDS)
         self._texts: dict[str, str] | None = None
         self._known: dict[str, list[_Kept]] = {}
         self._spent = 0.0
@@ -116,7 +120,7 @@ class Additions:
         found: list[_Kept] = []
         for file, text in self._texts.items():
             if file not in self._known and written.search(text):
-                if self._spent > _MOST_SECONDS:
+                if self._spent > self._seconds:
                     return None
                 began = time.thread_time()
                 self._known[file] = _statements(file, text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -66,10 +67,11 @@ def take_inspection(
     tell_cycles: Callable[[int, int], bool] | None = None,
     survivors: Callable[[], Survivors | None] | None = None,
     *,
+    seconds: float = math.inf,
     read_source: bool = False,
 ) -> Inspection:
     """Walk the object graph and return who holds what; see ``leakguard.capture.heap.inspect``."""
-    start = time.perf_counter()
+    start, until = time.perf_counter(), time.thread_time() + seconds
     with collector_held(), closing(walk_graph(make_graph, ())) as walked:
         graph, frameworks = walked.graph, walked.frameworks
         with frameworks.quiet():
@@ -98,12 +100,14 @@ def take_inspection(
             engine=engine,
         )
     # The walk holds nothing any more: files are read now, and other threads may run meanwhile.
-    return replace(found, holders=_with_lines(holders)) if read_source else found
+    # Who holds what must not be lost for the lines: half of the time that is left is for them.
+    left = until - time.thread_time()
+    return replace(found, holders=_with_lines(holders, left / 2)) if read_source else found
 
 
-def _with_lines(holders: Sequence[Holder]) -> tuple[Holder, ...]:
+def _with_lines(holders: Sequence[Holder], seconds: float) -> tuple[Holder, ...]:
     """Add the lines of the program that add to each holder."""
-    source = Additions()
+    source = Additions(seconds=seconds)
     return tuple(replace(h, kept_at=source.of(h.trace, chain="chain" in h.traits)) for h in holders)
 
 
