@@ -35,8 +35,9 @@ typedef float eight __attribute__((vector_size(32), aligned(4), may_alias));
 #define TILE 4
 #define UNROLL _Pragma("GCC unroll 4")
 #define MOST_LAYERS 16
+#define MOST_CRITICS 16
 /* One more whenever a call or what it computes changes; fused.py names the one that it fits. */
-#define VERSION 1
+#define VERSION 2
 
 /* ------------------------------------------------------------------ products */
 
@@ -239,10 +240,13 @@ typedef struct {
     float *grad;
 } Networks;
 
+/* `noise` is added to the actions of the targets, or NULL. Where actors do not learn, only their losses
+   are told. */
 typedef struct {
-    Py_ssize_t agents, batch, observation, action;
+    Py_ssize_t agents, critics, batch, observation, action;
+    int actors_learn;
     float penalty;
-    const float *observations, *actions, *rewards, *following, *discounts;
+    const float *observations, *actions, *rewards, *following, *discounts, *noise;
 } Batch;
 
 static Py_ssize_t
@@ -252,8 +256,25 @@ scratch_size(const Shape *actor, const Shape *critic, Py_ssize_t batch)
     Py_ssize_t inputs = critic->sizes[0];
     return 2 * inputs * batch                                   /* states and actions, two times */
            + hidden(actor, batch) + hidden(critic, batch)       /* what layers say */
-           + (2 * (inputs - actor->sizes[0]) + 2) * batch       /* value, slope, by_action, output */
+           + (2 * (inputs - actor->sizes[0]) + 3) * batch /* value, slope, y, by_action, output */
            + 3 * widest * batch;
+}
+
+/* What the target actor does next, with the noise of TD3 where there is some: `[action, batch]`. */
+INLINE void
+act_next(const Batch *all, Py_ssize_t agent, float *chosen)
+{
+    Py_ssize_t batch = all->batch, moves = all->action;
+    for (Py_ssize_t i = 0; i < moves * batch; i++)
+        chosen[i] = tanhf(chosen[i]);
+    if (all->noise == NULL)
+        return;
+    const float *noise = all->noise + agent * batch * moves;
+    for (Py_ssize_t m = 0; m < moves; m++)
+        for (Py_ssize_t b = 0; b < batch; b++) {
+            float action = chosen[m * batch + b] + noise[b * moves + m];
+            chosen[m * batch + b] = action < -1 ? -1 : action > 1 ? 1 : action;
+        }
 }
 
 /* The gradients of one agent, added to those that are there; `losses` gets critic's and actor's. */
@@ -268,54 +289,65 @@ agent_gradients(const Batch *all, const Networks *actor, const Networks *critic,
     const float *rewards = all->rewards + agent * batch;
     const float *discounts = all->discounts + agent * batch;
     const Shape *actors = &actor->shape, *critics = &critic->shape;
-    Py_ssize_t actor_row = agent * actors->parameters, critic_row = agent * critics->parameters;
+    Py_ssize_t actor_row = agent * actors->parameters;
+    Py_ssize_t first = agent * all->critics * critics->parameters;
+    Py_ssize_t behind = first + all->critics * critics->parameters;
 
     float *now = scratch, *next = now + critics->sizes[0] * batch;
     float *actor_said = next + critics->sizes[0] * batch;
     float *critic_said = actor_said + hidden(actors, batch);
     float *value = critic_said + hidden(critics, batch), *slope = value + batch;
-    float *by_action = slope + batch, *output = by_action + moves * batch;
+    float *y = slope + batch;
+    float *by_action = y + batch, *output = by_action + moves * batch;
     float *rest = output + moves * batch;
 
-    /* y = r + gamma Q'(s', mu'(s')) */
+    /* y = r + gamma min Q'(s', mu'(s')) */
     float *chosen = next + states * batch;
     transpose(next, following, batch, states);
     forward(actors, actor->target + actor_row, next, batch, actor_said, chosen);
-    for (Py_ssize_t i = 0; i < moves * batch; i++)
-        chosen[i] = tanhf(chosen[i]);
-    forward(critics, critic->target + critic_row, next, batch, critic_said, value);
+    act_next(all, agent, chosen);
+    for (Py_ssize_t row = first; row < behind; row += critics->parameters) {
+        forward(critics, critic->target + row, next, batch, critic_said, value);
+        for (Py_ssize_t b = 0; b < batch; b++)
+            y[b] = row == first || value[b] < y[b] ? value[b] : y[b];
+    }
     for (Py_ssize_t b = 0; b < batch; b++)
-        slope[b] = rewards[b] + discounts[b] * value[b];
+        y[b] = rewards[b] + discounts[b] * y[b];
 
-    /* L = mean (y - Q(s, a))^2 */
+    /* L = mean (y - Q(s, a))^2 of each critic */
     chosen = now + states * batch;
     transpose(now, observations, batch, states);
     transpose(chosen, actions, batch, moves);
-    forward(critics, critic->values + critic_row, now, batch, critic_said, value);
-    float squares = 0;
-    for (Py_ssize_t b = 0; b < batch; b++) {
-        float error = value[b] - slope[b];
-        squares += error * error;
-        slope[b] = error * 2 / batch;
-    }
-    *critic_loss = squares / batch;
     Part read[2] = {{observations, states}, {actions, moves}};
-    backward(critics, critic->values + critic_row, read, batch, critic_said, slope,
-             critic->grad + critic_row, NULL, 0, rest);
+    *critic_loss = 0;
+    for (Py_ssize_t row = first; row < behind; row += critics->parameters) {
+        forward(critics, critic->values + row, now, batch, critic_said, value);
+        float squares = 0;
+        for (Py_ssize_t b = 0; b < batch; b++) {
+            float error = value[b] - y[b];
+            squares += error * error;
+            slope[b] = error * 2 / batch;
+        }
+        *critic_loss += squares / batch;
+        backward(critics, critic->values + row, read, batch, critic_said, slope,
+                 critic->grad + row, NULL, 0, rest);
+    }
 
-    /* J = -mean Q(s, mu(s)) + c mean z(s)^2, mu = tanh z */
+    /* J = -mean Q(s, mu(s)) + c mean z(s)^2, mu = tanh z, by the first critic */
     forward(actors, actor->values + actor_row, now, batch, actor_said, output);
-    squares = 0;
+    float squares = 0;
     for (Py_ssize_t i = 0; i < moves * batch; i++) {
         squares += output[i] * output[i];
         chosen[i] = tanhf(output[i]);
     }
-    forward(critics, critic->values + critic_row, now, batch, critic_said, value);
+    forward(critics, critic->values + first, now, batch, critic_said, value);
     float penalty = all->penalty / (moves * batch);
     *actor_loss = penalty * squares - sum(value, batch) / batch;
+    if (!all->actors_learn)
+        return;
     for (Py_ssize_t b = 0; b < batch; b++)
         slope[b] = -1.0f / batch;
-    backward(critics, critic->values + critic_row, NULL, batch, critic_said, slope, NULL,
+    backward(critics, critic->values + first, NULL, batch, critic_said, slope, NULL,
              by_action, states, rest);
     for (Py_ssize_t i = 0; i < moves * batch; i++)
         by_action[i] = by_action[i] * (1 - chosen[i] * chosen[i]) + 2 * penalty * output[i];
@@ -435,24 +467,26 @@ release(Py_buffer *buffers, int count)
 }
 
 PyDoc_STRVAR(gradients_doc,
-"gradients(agents, penalty, actor_sizes, critic_sizes, observation, action, reward,\n"
-"          next_observation, discount, actor_values, actor_target, actor_grad, critic_values,\n"
-"          critic_target, critic_grad, scratch, losses)\n\n"
-"Add the slopes of every agent's losses to its gradients; the losses are critics', then actors'.");
+"gradients(agents, critics, actors_learn, penalty, actor_sizes, critic_sizes, observation, action,\n"
+"          reward, next_observation, discount, noise, actor_values, actor_target, actor_grad,\n"
+"          critic_values, critic_target, critic_grad, scratch, losses)\n\n"
+"Add the slopes of every agent's losses to its gradients; the losses are critics', then actors'.\n"
+"`noise` is empty, or what is added to the next action of each transition.");
 
 static PyObject *
 gradients(PyObject *module, PyObject *args)
 {
-    enum { OBSERVATION, ACTION, REWARD, NEXT, DISCOUNT, ACTOR, ACTOR_TARGET, ACTOR_GRAD, CRITIC,
+    enum { OBSERVATION, ACTION, REWARD, NEXT, DISCOUNT, NOISE, ACTOR, ACTOR_TARGET, ACTOR_GRAD, CRITIC,
            CRITIC_TARGET, CRITIC_GRAD, SCRATCH, LOSSES, COUNT };
     Py_buffer b[COUNT];
     PyObject *actor_sizes, *critic_sizes;
     Batch all = {0};
     Networks actor = {0}, critic = {0};
     PyObject *result = NULL;
-    if (!PyArg_ParseTuple(args, "nfOOy*y*y*y*y*y*y*w*y*y*w*w*w*", &all.agents, &all.penalty,
-                          &actor_sizes, &critic_sizes, &b[0], &b[1], &b[2], &b[3], &b[4], &b[5],
-                          &b[6], &b[7], &b[8], &b[9], &b[10], &b[11], &b[12]))
+    if (!PyArg_ParseTuple(args, "nnpfOOy*y*y*y*y*y*y*y*w*y*y*w*w*w*", &all.agents, &all.critics,
+                          &all.actors_learn, &all.penalty, &actor_sizes, &critic_sizes, &b[0],
+                          &b[1], &b[2], &b[3], &b[4], &b[5], &b[6], &b[7], &b[8], &b[9], &b[10],
+                          &b[11], &b[12], &b[13]))
         return NULL;
     if (!read_shape(actor_sizes, &actor.shape) || !read_shape(critic_sizes, &critic.shape))
         goto done;
@@ -460,6 +494,10 @@ gradients(PyObject *module, PyObject *args)
     all.action = actor.shape.sizes[actor.shape.layers];
     if (all.agents < 1 || all.agents > b[REWARD].len / (Py_ssize_t)sizeof(float)) {
         PyErr_SetString(PyExc_ValueError, "each agent has a transition, or more");
+        goto done;
+    }
+    if (all.critics < 1 || all.critics > MOST_CRITICS) {
+        PyErr_Format(PyExc_ValueError, "an agent has 1 to %d critics", MOST_CRITICS);
         goto done;
     }
     if (critic.shape.sizes[0] != all.observation + all.action ||
@@ -470,10 +508,10 @@ gradients(PyObject *module, PyObject *args)
     all.batch = b[REWARD].len / (Py_ssize_t)sizeof(float) / all.agents;
     Py_ssize_t samples = all.agents * all.batch;
     Py_ssize_t of_actors = all.agents * actor.shape.parameters;
-    Py_ssize_t of_critics = all.agents * critic.shape.parameters;
+    Py_ssize_t of_critics = all.agents * all.critics * critic.shape.parameters;
     Py_ssize_t numbers[COUNT] = {
         samples * all.observation, samples * all.action, samples, samples * all.observation,
-        samples, of_actors, of_actors, of_actors, of_critics, of_critics, of_critics,
+        samples, b[NOISE].len ? samples * all.action : 0, of_actors, of_actors, of_actors, of_critics, of_critics, of_critics,
         scratch_size(&actor.shape, &critic.shape, all.batch), 2 * all.agents,
     };
     if (!fits(b, numbers, COUNT))
@@ -483,6 +521,7 @@ gradients(PyObject *module, PyObject *args)
     all.rewards = b[REWARD].buf;
     all.following = b[NEXT].buf;
     all.discounts = b[DISCOUNT].buf;
+    all.noise = b[NOISE].len ? b[NOISE].buf : NULL;
     actor.values = b[ACTOR].buf;
     actor.target = b[ACTOR_TARGET].buf;
     actor.grad = b[ACTOR_GRAD].buf;
@@ -595,7 +634,8 @@ PyInit__fused(void)
 {
     PyObject *module = PyModule_Create(&module_def);
     if (module == NULL || PyModule_AddIntConstant(module, "VERSION", VERSION) < 0 ||
-        PyModule_AddIntConstant(module, "MOST_LAYERS", MOST_LAYERS) < 0) {
+        PyModule_AddIntConstant(module, "MOST_LAYERS", MOST_LAYERS) < 0 ||
+        PyModule_AddIntConstant(module, "MOST_CRITICS", MOST_CRITICS) < 0) {
         Py_XDECREF(module);
         return NULL;
     }

@@ -60,6 +60,9 @@ class Config:
     actor_hidden: tuple[int, ...] | None = None
     gamma: float = 0.99
     tau: float = 0.005
+    # Critics of an agent. With two a target is the lower of what both expect, and actors learn at
+    # each second step (TD3, Fujimoto et al. 2018): one critic comes to expect too much.
+    critics: int = 1
     actor_lr: float = 1e-3
     critic_lr: float = 1e-3
     # What an actor pays for the squares of what it says before the tanh: without it, one that a
@@ -272,6 +275,7 @@ MINIMUM: dict[str, float] = {
     "validation_episodes": 1,
     "window": 1,
     "max_positions": 1,
+    "critics": 1,
     "batch_size": 1,
     "gradient_steps": 1,
     "accumulation_steps": 1,

@@ -15,7 +15,7 @@ from reference_trainer.networks import Architecture, NetworkStack
 from reference_trainer.replay_buffer import Batch
 
 #: The compiled module that this file fits; one that was built for other sources is left alone.
-VERSION = 1
+VERSION = 2
 #: A larger network no longer fits the cache of a core, for which PyTorch's products are made.
 MOST_PARAMETERS = 2**17
 
@@ -39,8 +39,8 @@ def is_small(architecture: Architecture, actor: NetworkStack, critic: NetworkSta
 class FusedAgents:
     """The actors and critics of a stack, in the same memory."""
 
-    def __init__(self, actor: NetworkStack, critic: NetworkStack) -> None:
-        self.networks = (actor, critic)
+    def __init__(self, actor: NetworkStack, critic: NetworkStack, critics: int) -> None:
+        self.networks, self.critics = (actor, critic), critics
         self.sizes = (actor.sizes, critic.sizes)
         self.actor, self.critic = _arrays(actor), _arrays(critic)
         self._steps = [network.step.numpy() for network in self.networks]
@@ -49,34 +49,37 @@ class FusedAgents:
 
     @classmethod
     def of(
-        cls, architecture: Architecture, actor: NetworkStack, critic: NetworkStack
+        cls, architecture: Architecture, actor: NetworkStack, critic: NetworkStack, critics: int
     ) -> FusedAgents | None:
         """None where PyTorch has to do it: nothing was built, or other or larger networks."""
         if kernel is None or not is_small(architecture, actor, critic):
             return None
-        fits = all(len(network.sizes) <= kernel.MOST_LAYERS + 1 for network in (actor, critic))
-        return cls(actor, critic) if fits else None
+        layers = max(len(network.sizes) for network in (actor, critic)) - 1
+        fits = layers <= kernel.MOST_LAYERS and critics <= kernel.MOST_CRITICS
+        return cls(actor, critic, critics) if fits else None
 
-    def gradients(self, batch: Batch, saturation_penalty: float) -> Tensor:
+    def gradients(
+        self, batch: Batch, saturation_penalty: float, noise: Tensor | None, *, actors_learn: bool
+    ) -> Tensor:
         """Add the slopes of all losses to the gradients; the losses `[2, P]`, critics' first."""
         fields = [np.ascontiguousarray(field.numpy(), np.float32) for field in vars(batch).values()]
         rows, size = fields[2].shape
         losses = np.empty((2, rows), np.float32)
         if size not in self._scratch:
             self._scratch[size] = np.zeros(kernel.scratch(*self.sizes, size), np.float32)
+        noises = np.empty(0, np.float32) if noise is None else np.ascontiguousarray(noise.numpy())
         kernel.gradients(
-            rows, saturation_penalty, *self.sizes, *fields, *self.actor[:3], *self.critic[:3],
-            self._scratch[size], losses,
+            rows, self.critics, actors_learn, saturation_penalty, *self.sizes, *fields, noises,
+            *self.actor[:3], *self.critic[:3], self._scratch[size], losses,
         )  # fmt: skip
         return torch.from_numpy(losses)
 
-    def descend(self, batches: int, tau: float) -> None:
+    def descend(self, network: NetworkStack, batches: int, tau: float) -> None:
         """One step of Adam on the mean gradients of so many batches; targets follow."""
-        for network, arrays, step in zip(
-            self.networks, (self.actor, self.critic), self._steps, strict=True
-        ):
-            step += 1
-            kernel.descend(*arrays, float(step), network.lr, 1 / batches, tau)
+        at = self.networks.index(network)
+        self._steps[at] += 1
+        arrays = (self.actor, self.critic)[at]
+        kernel.descend(*arrays, float(self._steps[at]), network.lr, 1 / batches, tau)
 
     def act(self, observation: np.ndarray) -> np.ndarray:
         """The action of the only agent for one observation."""

@@ -40,6 +40,7 @@ class Population:
             generator=generator,
             saturation_penalty=config.saturation_penalty,
             compiled=config.compiled,
+            critics=config.critics,
         )
         self.trained = self.stack.view(0, config.trained_agents)
         self.evolving_from = config.evolving_from
@@ -147,11 +148,11 @@ def noise_scales(scale: float, agents: int) -> list[float]:
 
 
 def memory_bill(
-    actor_sizes: Sequence[int], critic_sizes: Sequence[int], agents: int
+    actor_sizes: Sequence[int], critic_sizes: Sequence[int], agents: int, critics: int = 1
 ) -> dict[str, int]:
     """Bytes a population of this shape takes, before any of it is allocated."""
     actor, critic = parameter_count(actor_sizes), parameter_count(critic_sizes)
-    networks = 4 * (actor + critic)
+    networks = 4 * (actor + critics * critic)
     return {
         "parameters per actor": actor,
         "parameters per critic": critic,
@@ -167,7 +168,12 @@ def check_memory(config: Config, architecture: Architecture, say: Callable[[str]
 
     A bill of a GB or more is shown. Raises `ConfigError` unless `config.force`.
     """
-    bill = memory_bill(architecture.actor_sizes, architecture.critic_sizes, config.population_size)
+    bill = memory_bill(
+        architecture.actor_sizes,
+        architecture.critic_sizes,
+        config.population_size,
+        config.critics,
+    )
     available = psutil.virtual_memory().available
     if bill["total"] >= WORTH_A_BILL:
         say(bill_text(bill, available))

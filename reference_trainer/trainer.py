@@ -147,8 +147,10 @@ class ERLTrainer:
             self.say(f"Buffer not ready: {stored} / {ready}")
             return
         rng = self._random(Purpose.TRAINING)
+        smoothing = self._smoothing(rng)
         for done in self.bar(range(self._gradient_steps()), "Training agents"):
-            self._log_losses(self.population.trained.update(self._batches(rng)))
+            losses = self.population.trained.update(self._batches(rng), smoothing)
+            self._log_losses(losses)
             self.hooks.after_update()
             self.metrics.note(updates=done + 1)
 
@@ -314,6 +316,12 @@ class ERLTrainer:
         if ratio is None:
             return self.config.gradient_steps
         return max(1, round(ratio * int(self.metrics.record["new_transitions"])))
+
+    def _smoothing(self, rng: np.random.Generator) -> torch.Generator | None:
+        """What draws the noise on the targets of several critics; one critic has none."""
+        if self.config.critics == 1:
+            return None
+        return torch.Generator().manual_seed(int(rng.integers(2**63)))
 
     def _batches(self, rng: np.random.Generator) -> Iterator[Batch]:
         """The batches over which one gradient step accumulates."""

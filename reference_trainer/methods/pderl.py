@@ -115,8 +115,5 @@ def distillation_crossover(buffer: ReplayBuffer, judge: AgentStack | None = None
 @torch.no_grad()
 def _better_actions(parents: list[AgentStack], judges: list[AgentStack], states: Tensor) -> Tensor:
     actions = [p.architecture.actor(p.actor.frozen, states) for p in parents]
-    values = [
-        judge.architecture.critic(judge.critic.frozen, states, action)
-        for judge, action in zip(judges, actions, strict=True)
-    ]
+    values = [judge.value(states, action) for judge, action in zip(judges, actions, strict=True)]
     return torch.where((values[0] > values[1]).unsqueeze(-1), actions[0], actions[1])

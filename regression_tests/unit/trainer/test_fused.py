@@ -33,6 +33,7 @@ SHAPES = {
     "action": st.integers(1, 8),
     "hidden": st.lists(st.integers(1, 70), max_size=3).map(tuple),
     "rows": st.integers(1, 4),
+    "critics": st.integers(1, 3),
     "size": st.integers(1, 70),
 }
 # The same examples each time: where a unit is next to nothing, two orders of a sum may disagree on
@@ -53,7 +54,9 @@ def code(request: pytest.FixtureRequest) -> Iterator[None]:
     fused.kernel.use_wide(True)
 
 
-def twins(observation: int, action: int, hidden: tuple[int, ...], rows: int) -> list[AgentStack]:
+def twins(
+    observation: int, action: int, hidden: tuple[int, ...], rows: int, critics: int = 1
+) -> list[AgentStack]:
     """The same agents, updated by compiled code and by PyTorch."""
     return [
         AgentStack.create(
@@ -65,6 +68,7 @@ def twins(observation: int, action: int, hidden: tuple[int, ...], rows: int) -> 
             generator=torch.Generator().manual_seed(0),
             saturation_penalty=0.3,
             compiled=compiled,
+            critics=critics,
         )
         for compiled in (True, False)
     ]
@@ -90,15 +94,27 @@ def apart(one: torch.Tensor, other: torch.Tensor) -> float:
 
 
 @SAME
-@given(**SHAPES)
+@given(**SHAPES, taken=st.integers(0, 2))
 def test_gradients_and_losses_are_those_of_the_equations(
-    observation: int, action: int, hidden: tuple[int, ...], rows: int, size: int
+    observation: int,
+    action: int,
+    hidden: tuple[int, ...],
+    rows: int,
+    critics: int,
+    size: int,
+    taken: int,
 ) -> None:
-    compiled, plain = twins(observation, action, hidden, rows)
+    compiled, plain = twins(observation, action, hidden, rows, critics)
     assert compiled.fused is not None
     assert plain.fused is None
+    for stack in (compiled, plain):
+        stack.critic.step.fill_(taken)
+    draw = torch.Generator().manual_seed(size)
     for batch in batches(observation, action, rows, size, 2):  # the second is added to the first
-        assert apart(compiled.gradients(batch), plain.gradients(batch)) < OF_GRADIENTS
+        noise = plain.smoothing(batch, draw)
+        losses = [stack.gradients(batch, noise) for stack in (compiled, plain)]
+        assert apart(*losses) < OF_GRADIENTS
+    assert bool(plain.actor.grad.any()) == (critics == 1 or taken % 2 == 0)
     for one, other in zip(compiled.networks, plain.networks, strict=True):
         assert apart(one.grad, other.grad) < OF_GRADIENTS
 
@@ -106,9 +122,9 @@ def test_gradients_and_losses_are_those_of_the_equations(
 @SAME
 @given(**SHAPES)
 def test_a_step_is_that_of_adam_by_pytorch(
-    observation: int, action: int, hidden: tuple[int, ...], rows: int, size: int
+    observation: int, action: int, hidden: tuple[int, ...], rows: int, critics: int, size: int
 ) -> None:
-    compiled, plain = twins(observation, action, hidden, rows)
+    compiled, plain = twins(observation, action, hidden, rows, critics)
     draw = torch.Generator().manual_seed(size)
     for _ in range(3):
         for one, other in zip(compiled.networks, plain.networks, strict=True):
@@ -117,10 +133,28 @@ def test_a_step_is_that_of_adam_by_pytorch(
         compiled.descend(2)
         plain.descend(2)
     for one, other in zip(compiled.networks, plain.networks, strict=True):
-        assert one.step == other.step == 3
-        assert not one.grad.any()
+        assert one.step == other.step
+        assert torch.equal(one.grad, other.grad)
         for mine, theirs in zip(one.followers(), other.followers(), strict=True):
             assert apart(mine, theirs) < OF_A_STEP
+
+
+def test_actors_of_two_critics_learn_in_each_second_step() -> None:
+    for stack in twins(4, 2, (8, 8), 3, critics=2):
+        draw = torch.Generator().manual_seed(0)
+        steps = []
+        for _ in range(4):
+            before = [network.values.clone() for network in stack.networks]
+            targets = stack.critic.target.clone()
+            stack.update([make_batch()], draw)
+            moved = [
+                not torch.equal(network.values, values)
+                for network, values in zip(stack.networks, before, strict=True)
+            ]
+            steps.append((*moved, not torch.equal(stack.critic.target, targets)))
+        assert steps == [(True, True, True), (False, True, False)] * 2
+        assert stack.critic.step == 4
+        assert stack.actor.step == 2
 
 
 def test_halves_of_a_batch_give_what_pytorch_makes_of_them() -> None:
@@ -232,7 +266,7 @@ def test_a_run_may_ask_for_pytorch() -> None:
         assert (population.trained.fused is not None) == compiled
 
 
-@pytest.mark.parametrize("wrong", range(13))
+@pytest.mark.parametrize("wrong", range(14))
 def test_a_buffer_of_another_size_is_refused(wrong: int) -> None:
     observation, action, hidden, rows, size = 4, 2, (8, 8), 2, 16
     sizes = ((observation, *hidden, action), (observation + action, *hidden, 1))
@@ -243,21 +277,28 @@ def test_a_buffer_of_another_size_is_refused(wrong: int) -> None:
         np.zeros(count, np.float32)
         for count in (
             samples * observation, samples * action, samples, samples * observation, samples,
-            *[actor.size] * 3, *[critic.size] * 3,
+            samples * action, *[actor.size] * 3, *[2 * critic.size] * 3,
             fused.kernel.scratch(*sizes, size), 2 * rows,
         )
     ]  # fmt: skip
-    fused.kernel.gradients(rows, 0.1, *sizes, *buffers)
+    fused.kernel.gradients(rows, 2, True, 0.1, *sizes, *buffers)
     buffers[wrong] = np.append(buffers[wrong], np.float32(0))
     with pytest.raises(ValueError, match="numbers were expected"):
-        fused.kernel.gradients(rows, 0.1, *sizes, *buffers)
+        fused.kernel.gradients(rows, 2, True, 0.1, *sizes, *buffers)
 
 
 @pytest.mark.parametrize("agents", [0, -1, 3, 2**62])
 def test_agents_without_a_transition_are_refused(agents: int) -> None:
     sizes, nothing = ((4, 2), (6, 1)), np.zeros(0, np.float32)
     with pytest.raises(ValueError, match="each agent has a transition"):
-        fused.kernel.gradients(agents, 0.1, *sizes, *[nothing] * 13)
+        fused.kernel.gradients(agents, 1, True, 0.1, *sizes, *[nothing] * 14)
+
+
+@pytest.mark.parametrize("critics", [0, -1, 17, 2**62])
+def test_agents_without_a_critic_or_with_very_many_are_refused(critics: int) -> None:
+    sizes, one = ((4, 2), (6, 1)), np.zeros(1, np.float32)
+    with pytest.raises(ValueError, match="1 to 16 critics"):
+        fused.kernel.gradients(1, critics, True, 0.1, *sizes, *[one] * 14)
 
 
 @pytest.mark.parametrize("sizes", [(), (4,), (4, 0, 2), (4, -1, 2), tuple(range(1, 30)), [4, 2]])

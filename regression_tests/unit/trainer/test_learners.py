@@ -162,11 +162,11 @@ def test_settings_that_leave_nobody_to_evolve_are_refused(
         tiny(**settings)
 
 
-@pytest.mark.parametrize("method", ["erl", "pderl"])
+@pytest.mark.parametrize(("method", "critics"), [("erl", 1), ("pderl", 1), ("pderl", 2)])
 def test_a_resumed_run_with_a_learner_is_the_same_run(
-    trainer: Trainer, run: Run, tmp_path: Path, method: str
+    trainer: Trainer, run: Run, tmp_path: Path, method: str, critics: int
 ) -> None:
-    settings = {"learners": 1, "admit_every": 2, "method": method}
+    settings = {"learners": 1, "admit_every": 2, "method": method, "critics": critics}
     whole = run(trainer(out=tmp_path / "whole", **settings), 4)
     run(trainer(out=tmp_path / "parts", **settings), 2)
     rest = trainer(out=tmp_path / "parts", **settings)
