@@ -103,6 +103,9 @@ class Config:
     # Generations from one entry of the fittest learner among those that evolve to the next. Let in
     # each time, a learner in a local optimum soon is the parent of all (ERL: 10 on most tasks).
     admit_every: int = 10
+    # Whether a learner that earns less than most who evolve begins again as the fittest of them.
+    # It leads out of a saturated actor, and interrupts one that falls while it learns to walk.
+    restart_behind: bool = True
 
     # Search along directions (ARS, Mania et al. 2018) or by a distribution (CMA-ES): the standard
     # deviation of what is tried (CMA-ES: at first), the length of a step, the share of the

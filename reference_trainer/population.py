@@ -43,7 +43,7 @@ class Population:
             critics=config.critics,
         )
         self.trained = self.stack.view(0, config.trained_agents)
-        self.evolving_from = config.evolving_from
+        self.evolving_from, self.restarts = config.evolving_from, config.restart_behind
         self.evolving = self.stack.view(self.evolving_from, self.size)
         if config.learners is not None:
             # Random policies that hardly move would leave nothing to select. Without evolution the
@@ -107,10 +107,10 @@ class Population:
 
         Only one that earns less than most of them: gradients do not lead out of a saturated actor,
         though its critic, which stays, has seen what the others earned (Matheron et al. 2020).
-        Returns the learner, None where each is as good as most.
+        Returns the learner, None where each is as good as most, or none ever begins again.
         """
         first, fitnesses = self.evolving_from, self.fitnesses()
-        if not first:
+        if not first or not self.restarts:
             return None
         learner = int(np.argmin(fitnesses[:first]))
         if fitnesses[learner] >= np.median(fitnesses[first:]):

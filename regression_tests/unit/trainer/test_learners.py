@@ -106,8 +106,12 @@ def test_a_learner_worse_than_most_goes_on_from_the_fittest_that_evolves(trainer
     assert torch.equal(made.population.stack.critic.values, critic)
 
 
-def test_a_learner_as_good_as_most_is_left_alone(trainer: Trainer) -> None:
-    made = evaluated(trainer(learners=1), [5.0, 9.0, 9.0, 5.0, 3.0, 4.0])
+@pytest.mark.parametrize(("begins_again", "fitness"), [(True, 5.0), (False, 0.0)])
+def test_a_learner_as_good_as_most_or_one_that_never_begins_again_is_left_alone(
+    trainer: Trainer, begins_again: bool, fitness: float
+) -> None:
+    evolving = [9.0, 9.0, 5.0, 3.0, 4.0]
+    made = evaluated(trainer(learners=1, restart_behind=begins_again), [fitness, *evolving])
     before = made.population.stack.actor.values.clone()
     assert made.population.restart_learner() is None
     assert torch.equal(made.population.stack.actor.values, before)

@@ -31,6 +31,15 @@ ALONG_DIRECTIONS: dict[str, Any] = {
     "method": "ars", "actor_hidden": (), "population_size": 3, "perturbation": 0.01,
     "step_size": 0.02, "normalize_observations": False, "updates_per_step": 0.05, "title_every": 5,
 }  # fmt: skip
+#: A learner with two critics (TD3), which sees more of a batch, and all that was played lately.
+TWO_CRITICS: dict[str, Any] = {
+    "critics": 2, "tau": 0.005, "batch_size": 128, "buffer_capacity": 300_000,
+}  # fmt: skip
+#: The same beside two that evolve, so that a third of all steps is its own. It never begins again
+#: as one of them: who falls while it learns to walk earns less than who stands still.
+FEW: dict[str, Any] = {
+    **TWO_CRITICS, "population_size": 3, "title_every": 10, "restart_behind": False,
+}  # fmt: skip
 #: The most steps that a method gets in a task, where it needs no more.
 MOST_STEPS = {
     ("Swimmer-v5", "evolution along directions"): 500_000,
@@ -48,6 +57,8 @@ OURS: dict[str, dict[str, Any]] = {
     },
     "genetic only": {"learners": 0},
     "gradient only": ALONE,
+    "evolution, two critics": FEW,
+    "gradient only, two critics": {**ALONE, **TWO_CRITICS},
     "PDERL operators": {"method": "pderl"},
     "evolution along directions": ALONG_DIRECTIONS,
     "ARS": {"method": "ars", **METHOD_SETTINGS["ars"]},

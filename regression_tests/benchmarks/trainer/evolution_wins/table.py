@@ -37,12 +37,16 @@ WITHOUT = {
     "evolution along directions": "a learner and linear actors that search along directions",
     "ARS": "augmented random search, of a linear policy, without a learner",
     "CMA-ES": "CMA-ES, of a linear policy, without a learner",
+    "evolution, two critics": "a few that evolve, beside a learner with two critics",
+    "gradient only, two critics": "that learner alone, with all steps to itself",
     "evolution, no penalty": "evolution whose learner pays nothing for a saturated actor",
 }
 _PANELS_A_ROW = 2
 #: How ours with one setting changed are drawn; the rest are drawn through. Theirs have a colour for
 #: each algorithm.
-_CHANGED = {", no penalty": "-.", ", far-sighted": (0, (1, 1))}
+_CHANGED = {
+    ", no penalty": "-.", ", far-sighted": (0, (1, 1)), ", two critics": (0, (5, 1)),
+}  # fmt: skip
 _PLAIN = [method for method in OURS if not method.endswith(tuple(_CHANGED))]
 _COLORS = ("C0", "C1", "C2", "C3", "C4", "C5", "C7", "C8", "gold")
 _LINES: dict[str, tuple[str, str | tuple[int, tuple[int, int]]]] = {
