@@ -153,16 +153,15 @@ typedef struct {
     uint64_t taken;      /* samples since the start */
     uint64_t next_check;
     double checked;      /* CPU time of the process at the check before */
-    uint64_t of_family;  /* samples that its family had taken then */
-    uint64_t before;     /* samples that it had taken when the rate was last looked at */
+    uint64_t before;     /* samples that it had taken when the rates were last looked at */
 } Stratum;
 
 typedef struct {
     uint64_t taken; /* samples since the start */
     double bytes;   /* allocated since the start, estimated */
     double blocks;
-    double seconds; /* CPU time of the process when the rate was last looked at */
-    uint64_t before; /* samples until then */
+    double seconds; /* CPU time of the process when the rates were last looked at */
+    double level;   /* samples a second that each of its strata may take */
 } Family;
 
 extern Family families[FAMILIES];

@@ -16,15 +16,19 @@
 static const struct {
     double any_run, a_second;
 } budgets[] = {{15000, 1500}, {7500, 750}, {7500, 750}};
-/* A stratum that takes no more than this share of its family's budget goes on whatever the others take, and
-   one that takes less than a quarter of that is sampled more. Chosen: as many strata are busy at a time. */
-#define SHARE_OF_ONE (1.0 / 8)
-/* CPU seconds of which a rate is told: fewer have too few samples. */
-#define SHORTEST_LOOK_BACK 0.02
+/* The strata of a family that are thought to be busy before their rates are known. Chosen. */
+#define FIRST_BUSY 8
+/* A stratum that takes less than this share of what it may is sampled more. Chosen: intervals are doubled
+   and halved, so that half would go up and down. */
+#define FEW (1.0 / 4)
+/* CPU seconds of which a rate is told: fewer have too few samples. Once the samples of any run are taken, a
+   stratum that was idle for a moment must not be thought to be rare: more. Chosen. */
+#define LOOK_BACK 0.02
+#define LOOK_BACK_LATER 0.25
 /* Samples of a stratum between two looks at the clock, and how often at most its interval is doubled at one:
    blocks larger than the interval are all sampled, so that the rate does not fall at once. */
 #define STEP 256
-#define MOST_DOUBLINGS 3
+#define MOST_AT_ONCE 3
 #define SMALLEST_INTERVAL 64.0
 #define LARGEST_INTERVAL 1e12
 /* Of the clock: the mean of the time that is drawn, and the most that one block may take of it. */
@@ -129,12 +133,19 @@ next_time(enum domain domain, size_t size)
     return (double)size / probability(stratum_of(domain, size));
 }
 
+static double
+a_second(enum family family)
+{
+    return budgets[family % C_SMALL].a_second;
+}
+
 void
 sampler_start(double python_interval, double c_interval, uint64_t seed, int adapts)
 {
     started = cpu_seconds();
     for (int family = 0; family < FAMILIES; family++) {
-        families[family] = (Family){.seconds = started};
+        double level = a_second((enum family)family) / FIRST_BUSY;
+        families[family] = (Family){.seconds = started, .level = level};
     }
     for (int stratum = 0; stratum < STRATA; stratum++) {
         strata[stratum] = (Stratum){.next_check = STEP, .checked = started};
@@ -148,12 +159,6 @@ sampler_start(double python_interval, double c_interval, uint64_t seed, int adap
     time_left = 0;
 }
 
-static double
-a_second(enum family family)
-{
-    return budgets[family % C_SMALL].a_second;
-}
-
 static int
 is_overdrawn(enum family family, double now)
 {
@@ -161,18 +166,17 @@ is_overdrawn(enum family family, double now)
     return (double)families[family].taken > allowed;
 }
 
-/* Double the interval until the stratum takes no more than its part of what its family may take a second. */
+/* Double the interval until the stratum takes no more a second than its family leaves to each. */
 static void
 hold_back(int number, enum family family, double now)
 {
     Stratum *stratum = &strata[number];
-    double passed = now - stratum->checked + 1e-9, own = STEP / passed;
-    double all = (double)(families[family].taken - stratum->of_family) / passed;
-    double part = a_second(family) * fmax(own / all, SHARE_OF_ONE);
+    double own = STEP / (now - stratum->checked + 1e-9);
     stratum->checked = now;
-    stratum->of_family = families[family].taken;
     if (is_overdrawn(family, now)) {
-        for (int i = 0; i < MOST_DOUBLINGS && own > part && stratum->interval < LARGEST_INTERVAL; i++) {
+        int doublings = 0;
+        double level = families[family].level;
+        for (; own > level && doublings < MOST_AT_ONCE && stratum->interval < LARGEST_INTERVAL; doublings++) {
             sample_less(number);
             own /= 2;
         }
@@ -225,20 +229,43 @@ sampler_count(const Sample *sample)
     }
 }
 
-/* Halve the interval of a stratum that takes few samples, or whose family does. */
+/* Return the samples a second that each stratum of a family may take: those that take less are left alone,
+   and the others share the rest evenly (max-min fairness; Bertsekas and Gallager 1992, section 6.5.2). */
+static double
+level_of(enum family family, double passed)
+{
+    double level = 0, rest;
+    int busy = STRATA, others;
+    do {
+        others = busy;
+        busy = 0;
+        rest = a_second(family);
+        for (int number = 0; number < STRATA; number++) {
+            double rate = (double)(strata[number].taken - strata[number].before) / passed;
+            int is_of_it = family_at(number) == family;
+            busy += is_of_it && rate > level;
+            rest -= is_of_it && rate <= level ? rate : 0;
+        }
+        level = busy ? rest / busy : a_second(family);
+    } while (busy && busy != others);
+    return level;
+}
+
+/* Halve the interval of a stratum that takes few samples: after a burst, as of imports, at once. Where a
+   family has taken too many, a stratum without any is halved once: its next burst may be large. */
 static void
-catch_up(int number, double passed, double of_family)
+catch_up(int number, double passed, double level, int has_too_many)
 {
     Stratum *stratum = &strata[number];
-    double whole = a_second(family_at(number)) / 4, rate = (double)(stratum->taken - stratum->before) / passed;
-    for (; stratum->interval >= 2 * SMALLEST_INTERVAL; rate *= 2) {
-        if (rate >= whole * SHARE_OF_ONE && of_family >= whole) {
+    double rate = (double)(stratum->taken - stratum->before) / passed;
+    int is_careful = has_too_many && rate == 0;
+    while (rate < level * FEW && stratum->interval >= 2 * SMALLEST_INTERVAL) {
+        set_interval(number, stratum->interval / 2);
+        rate *= 2;
+        if (is_careful) {
             break;
         }
-        of_family += rate;
-        set_interval(number, stratum->interval / 2); /* after a burst, as of imports, at once */
     }
-    stratum->before = stratum->taken;
 }
 
 void
@@ -248,16 +275,22 @@ sampler_adapt(void)
     for (int which = 0; which < FAMILIES; which++) {
         Family *family = &families[which];
         double passed = now - family->seconds;
-        if (!is_adaptive || passed < SHORTEST_LOOK_BACK) {
+        int is_later = (double)family->taken > budgets[which % C_SMALL].any_run;
+        if (!is_adaptive || passed < (is_later ? LOOK_BACK_LATER : LOOK_BACK)) {
             continue;
         }
         int is_whole = which != PYTHON_SMALL || small_is_recorded;
-        for (int number = 0; is_whole && number < STRATA; number++) {
-            if ((int)family_at(number) == which) {
-                catch_up(number, passed, (double)(family->taken - family->before) / passed);
+        int has_too_many = is_overdrawn((enum family)which, now);
+        family->level = level_of((enum family)which, passed);
+        for (int number = 0; number < STRATA; number++) {
+            if ((int)family_at(number) != which) {
+                continue;
             }
+            if (is_whole) {
+                catch_up(number, passed, family->level, has_too_many);
+            }
+            strata[number].before = strata[number].taken;
         }
         family->seconds = now;
-        family->before = family->taken;
     }
 }
