@@ -24,7 +24,7 @@ static const struct {
 /* CPU seconds of which a rate is told: fewer have too few samples. Once the samples of any run are taken, a
    stratum that was idle for a moment must not be thought to be rare: more. Chosen. */
 #define LOOK_BACK 0.02
-#define LOOK_BACK_LATER 0.25
+#define LOOK_BACK_LATER 0.1
 /* Samples of a stratum between two looks at the clock, and how often at most its interval is doubled at one:
    blocks larger than the interval are all sampled, so that the rate does not fall at once. */
 #define STEP 256
