@@ -33,7 +33,7 @@ from regression_tests.benchmarks.births import loops
 _SECONDS = 0.3
 # CPU seconds before the timed part: until the interval has found the rate of the loop, or until the
 # samples that any run may take are taken. A child without anything has its caches after less.
-_WARM, _WARM_LATER, _WARM_ALONE = 0.6, 3.0, 0.2
+_WARM, _WARM_LATER, _WARM_ALONE = 0.6, 8.0, 0.2
 # Rounds of the timed part.
 _ROUNDS = 20
 
