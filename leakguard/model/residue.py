@@ -38,7 +38,8 @@ class Residue:
     """What the rounds of a loop left behind.
 
     Attributes:
-        rate: estimated bytes that each generation leaves behind.
+        rate: estimated bytes that each generation leaves behind; of a steady residue without the
+            last rounds.
         since: the first round, counted from 0, that is known to have left something.
         earlier: how many rounds before ``since`` the residue may have begun, undetected because
             there are few samples.
@@ -64,17 +65,16 @@ def residue(places: Iterable[Birthplace], rounds: int, taken: Sequence[int] = ()
     cohorts = sorted((c for p in places for c in p.cohorts if c.round >= 0), key=lambda c: c.round)
     if sum(cohort.samples for cohort in cohorts) < _ENOUGH_SAMPLES:
         return None
-    since = _since(cohorts)
-    lasted = max(generations(taken, since, _end(cohorts[-1])), 1)
+    since, end = _since(cohorts), _end(cohorts[-1])
     kept = [cohort for cohort in cohorts if cohort.round >= since]
     samples = sum(cohort.samples for cohort in kept)
-    return Residue(
-        sum(cohort.bytes for cohort in kept) / lasted,
-        since,
-        min(int(_SURELY_ONE * lasted / samples), since),
-        samples,
-        2 * since <= rounds and _is_steady(cohorts, max(since, _SETUP), rounds, taken),
-    )
+    missed = min(int(_SURELY_ONE * max(generations(taken, since, end), 1) / samples), since)
+    steady = 2 * since <= rounds and _is_steady(cohorts, max(since, _SETUP), rounds, taken)
+    if steady:  # What the last rounds made may still be in use: the rate is that of the others.
+        end = min(rounds - YOUNG, *(c.round for c in kept if _end(c) > rounds - YOUNG), end)
+        kept = [cohort for cohort in kept if _end(cohort) <= end]
+    lasted = max(generations(taken, since, end), 1)
+    return Residue(math.fsum(c.bytes for c in kept) / lasted, since, missed, samples, steady)
 
 
 def _end(cohort: Cohort) -> int:

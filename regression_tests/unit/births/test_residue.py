@@ -65,7 +65,16 @@ def test_a_cache_that_has_filled_is_told_by_the_rounds_that_left_nothing():
 
 
 def test_what_the_last_rounds_are_still_at_work_on_is_no_rise():
-    assert residue([place([1000] * 14 + [50_000] * 2)], 16).steady
+    found = residue([place([1000] * 14 + [50_000] * 2)], 16)
+
+    assert (found.steady, found.rate) == (True, 1000)
+
+
+def test_few_bytes_that_stay_beside_a_full_window_are_few():
+    # Blocks that a library keeps for later belong to what uses them now.
+    found = residue([place([0] * 4 + [73, 73, 0, 73, 73, 0] + [82_000] * 2)], 12)
+
+    assert found.rate == 4 * 73 / 6
 
 
 def test_what_was_made_once_is_no_residue_of_rounds():
