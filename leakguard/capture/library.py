@@ -7,6 +7,7 @@ import os
 import re
 import sys
 import sysconfig
+from collections.abc import Iterable
 from pathlib import Path
 
 #: The guard itself: the name of its package, and the package's folder.
@@ -30,20 +31,25 @@ def is_library(file: str) -> bool:
     """
     if _INSTALLED.search(file) or file.startswith((*_LIBRARIES, OWN_FOLDER + os.sep)):
         return True
-    on_path = (entry for entry in sys.path if isinstance(entry, str))
-    above = (folder + os.sep for folder in map(os.path.abspath, on_path))
-    folder = max(filter(file.startswith, above), key=len, default=None)
+    folder = innermost(file, sys.path)
     if folder is None:
         return False
-    return file[len(folder) :].partition(os.sep)[0] in _installed_in(folder)
+    return not _installed_in(folder).isdisjoint(Path(file).relative_to(folder).parts[:1])
+
+
+def innermost(file: str, folders: Iterable[str]) -> Path | None:
+    """Return the absolute path of the innermost of these folders that a file lies in."""
+    known = (Path(folder).absolute() for folder in folders if isinstance(folder, str))
+    around = filter(Path(file).is_relative_to, known)
+    return max(around, key=lambda folder: len(folder.parts), default=None)
 
 
 @functools.lru_cache(maxsize=64)
-def _installed_in(folder: str) -> frozenset[str]:
+def _installed_in(folder: Path) -> frozenset[str]:
     """Return the names in a folder that belong to installed packages, by their records there."""
     names: set[str] = set()
     try:
-        for record in Path(folder).glob("*.dist-info/RECORD"):
+        for record in folder.glob("*.dist-info/RECORD"):
             lines = record.read_text(encoding="utf-8", errors="replace").splitlines()
             names.update(line.partition(",")[0].partition("/")[0] for line in lines)
     except OSError:

@@ -12,7 +12,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from leakguard.capture.library import OWN_FOLDER, is_library
+from leakguard.capture.library import OWN_FOLDER, innermost, is_library
 from leakguard.model.code_line import written
 
 _MOST_FRAMES = 24
@@ -145,12 +145,8 @@ def cell_of(file: str) -> str | None:
 
 @functools.lru_cache(maxsize=4096)
 def _shown(file: str) -> str:
-    path = Path(file)
-    folders = [Path(folder).absolute() for folder in (".", *sys.path)]
-    inside = [folder for folder in folders if path.is_relative_to(folder)]
-    if inside:
-        return path.relative_to(max(inside, key=lambda folder: len(folder.parts))).as_posix()
-    return "/".join(path.parts[-2:])
+    path, folder = Path(file), innermost(file, (".", *sys.path))
+    return "/".join(path.parts[-2:]) if folder is None else path.relative_to(folder).as_posix()
 
 
 def forget() -> None:
