@@ -23,7 +23,7 @@ from leakguard.capture.heap.retention import Group, Retained
 from leakguard.capture.heap.tally import ClassCount, Owned, Tally
 from leakguard.compiled_part import check_interface
 
-check_interface(_scan, 0x17866619)
+check_interface(_scan, 0x1BB8C925)
 if len(ClassLayout._fields) != _scan.LAYOUT_FIELDS:
     raise ImportError("the compiled scan knows other layouts of classes: build it anew")
 
@@ -79,7 +79,7 @@ def _scanned(describe: Callable[[type], object]) -> Iterator[_scan.Scan]:
 
 def _census(scan: _scan.Scan, large: int) -> _Counted:
     beside = _beside()  # before the list is made, see walk.live_objects
-    if is_copy() and _scan.LISTS_TRACKED:
+    if CompiledGraph.may_borrow():
         return scan.census(None, beside, True, large)
     tracked = gc.get_objects()
     try:
@@ -110,6 +110,13 @@ class CompiledGraph(_scan.Scan):
 
     __slots__ = ()
     own_memory = staticmethod(_scan.own_memory)
+    tracked_of = staticmethod(_scan.tracked_of)
+    tracked_addresses = staticmethod(_scan.tracked_addresses)
+
+    @staticmethod
+    def may_borrow() -> bool:
+        """Return whether a walk need not hold what it sees: in a copy nobody else runs."""
+        return is_copy() and bool(_scan.LISTS_TRACKED)
 
     def __init__(
         self, describe: Callable[[type], ClassLayout], is_deferred: Callable[[type], bool]
@@ -129,6 +136,10 @@ class CompiledGraph(_scan.Scan):
     def members(self, paths: Sequence[int]) -> Sequence[Sequence[int]]:  # type: ignore[override]
         """Return, for each path, the nodes that lie at it, as packed numbers to save memory."""
         return [memoryview(nodes).cast("i") for nodes in super().members(paths)]
+
+    def children(self, node: int) -> Sequence[int]:  # type: ignore[override]
+        """Return the nodes that a node refers to, as packed numbers to save memory."""
+        return memoryview(super().children(node)).cast("i")
 
     def owners(self, blocks: Sequence[int]) -> Sequence[int]:  # type: ignore[override]
         """Return the node that each block of memory belongs to, or ``NO_NODE``."""

@@ -7,6 +7,7 @@ is much smaller than the graph, and two looks can be compared by it.
 
 from __future__ import annotations
 
+import gc
 from array import array
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -101,9 +102,35 @@ class Graph:
                 self._add_root(item, name, is_namespace)
         self._expand_all()
 
-    def walk_rest(self, items: Iterable[object], name: str, skipped: object) -> None:
-        """Add the objects that have no root, except ``skipped``, as roots of one name."""
-        for item in items:
+    @staticmethod
+    def may_borrow() -> bool:
+        """Return False: Python's own lists hold what they list."""
+        return False
+
+    @staticmethod
+    def tracked_of(cls: type) -> list[Any]:
+        """Return the tracked objects of exactly this class."""
+        return [item for item in gc.get_objects() if type(item) is cls]
+
+    @staticmethod
+    def tracked_addresses() -> bytes:
+        """Refuse to list objects without holding them.
+
+        Raises:
+            NotImplementedError: always; ask ``may_borrow`` before.
+        """
+        raise NotImplementedError("a walk in Python holds what it sees")
+
+    def borrow(self, tracked: bytes) -> None:
+        """Refuse to walk without holding what is seen, as ``tracked_addresses`` does."""
+        raise NotImplementedError("a walk in Python holds what it sees")
+
+    def walk_rest(self, items: Iterable[object] | None, name: str, skipped: object) -> None:
+        """Add the objects that have no root, except ``skipped``, as roots of one name.
+
+        ``items`` is None if the walk borrows; then what was tracked before it is meant.
+        """
+        for item in gc.get_objects() if items is None else items:
             if id(item) not in self._index and item is not skipped:
                 self._add_root(item, name, False)
                 self._expand_all()
@@ -414,6 +441,15 @@ class MakeGraph(Protocol):
     @property
     def own_memory(self) -> OwnMemory | None:
         """The function that reads arrays with memory of their own; None if Python reads all."""
+
+    def may_borrow(self) -> bool:
+        """Return whether a walk may be made that holds nothing of what it sees."""
+
+    def tracked_of(self, cls: type) -> list[Any]:
+        """Return the tracked objects of exactly this class, if a walk may borrow."""
+
+    def tracked_addresses(self) -> bytes:
+        """Return the addresses of all tracked objects, if a walk may borrow."""
 
     def __call__(self, describe: Describe, is_deferred: Callable[[type], bool]) -> Graph:
         """Make an empty graph."""

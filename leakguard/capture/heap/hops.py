@@ -201,6 +201,8 @@ def _field_of(holder: Any, held: Any) -> str | None:
 
 
 def _element_of(holder: Any, held: Any, kind: int) -> str | None:
+    if type(holder) is list:  # which refers to nothing else; looking would write to each element
+        return ELEMENT
     elements = elements_of(holder) if kind == LIST else referents(holder)
     return ELEMENT if held is not type(holder) and any(e is held for e in elements) else None
 

@@ -72,7 +72,7 @@ def take_inspection(
 ) -> Inspection:
     """Walk the object graph and return who holds what; see ``leakguard.capture.heap.inspect``."""
     start, until = time.perf_counter(), time.thread_time() + seconds
-    with collector_held(), closing(walk_graph(make_graph, ())) as walked:
+    with collector_held(), closing(walk_graph(make_graph, (), borrows=True)) as walked:
         graph, frameworks = walked.graph, walked.frameworks
         with frameworks.quiet():
             look = _Questions(graph, frameworks, limit, walked.rooted)
@@ -113,7 +113,7 @@ def _with_lines(holders: Sequence[Holder], seconds: float) -> tuple[Holder, ...]
 
 def take_memory(make_graph: MakeGraph) -> PathMemory:
     """Walk the object graph for the first time; return the memory for the next look."""
-    with collector_held(), closing(walk_graph(make_graph, ())) as walked:
+    with collector_held(), closing(walk_graph(make_graph, (), borrows=True)) as walked:
         look = _Questions(walked.graph, walked.frameworks, 0, walked.rooted)
         after, _ = look.remember(PathMemory())
         return after

@@ -6,7 +6,7 @@ Only a few sample entries of a holder are read, and no code of the program runs.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from math import prod
 from typing import Any
 
@@ -53,8 +53,9 @@ def _things(graph: Graph, nodes: Sequence[int]) -> Iterator[Any]:
     """Yield entries at even distances, and the contents of entries that are records."""
     if not nodes or graph.kind_of(nodes[0]) not in _CONTAINERS:
         return
-    entries = [entry for node in nodes[:_ASKED] for entry in graph.children(node)]
-    for entry in entries[:: 1 + len(entries) // _ASKED]:
+    groups = [graph.children(node) for node in nodes[:_ASKED]]
+    apart = 1 + sum(map(len, groups)) // _ASKED
+    for entry in islice(chain.from_iterable(groups), 0, None, apart):
         yield graph.object_at(entry)
         if graph.kind_of(entry) in _RECORDS:
             yield from map(graph.object_at, islice(graph.children(entry), _PARTS))

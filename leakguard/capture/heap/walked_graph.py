@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterable, Iterator, Sequence
+from contextvars import Context
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,19 +44,29 @@ class WalkedGraph:
         self.graph.close()
 
 
-def walk_graph(make_graph: MakeGraph, targets: Sequence[Any]) -> WalkedGraph:
-    """Walk the whole graph; ``targets``, a sequence of the guard, does not count as a holder."""
+def walk_graph(
+    make_graph: MakeGraph, targets: Sequence[Any], *, borrows: bool = False
+) -> WalkedGraph:
+    """Walk the whole graph; ``targets``, a sequence of the guard, does not count as a holder.
+
+    With ``borrows``, a walk in a copy of the process holds no object: a reference count that is
+    written would copy a page of memory. Nothing of the program may be freed until it is closed.
+    """
     # Local variables are read before ``tracked`` is made. Reading them fills a dict of each frame.
     # ``local_variables`` empties the dict again, but only if nothing else refers to the dict, and
     # ``tracked`` would refer to it.
     local = list(_all_but(targets, local_roots()))
-    tracked = gc.get_objects()
-    local += context_roots(tracked)
+    borrows = borrows and make_graph.may_borrow()
+    tracked = None if borrows else gc.get_objects()
+    addresses = make_graph.tracked_addresses() if borrows else b""
+    local += context_roots(make_graph.tracked_of(Context) if tracked is None else tracked)
     local += registry_roots()
     frameworks = loaded()
     adapters = GraphAdapters(frameworks, make_graph.own_memory)
     graph = make_graph(adapters.describe, is_ours)
     try:
+        if borrows:
+            graph.borrow(addresses)
         with frameworks.quiet():
             rooted = _walk(graph, local, tracked, targets)
     except BaseException:
@@ -63,7 +74,8 @@ def walk_graph(make_graph: MakeGraph, targets: Sequence[Any]) -> WalkedGraph:
         raise
     finally:
         local.clear()
-        tracked.clear()
+        if tracked is not None:
+            tracked.clear()
     return WalkedGraph(graph, frameworks, *rooted, adapters)
 
 
@@ -76,7 +88,7 @@ def _all_but(skipped: object, roots: Iterable[Root]) -> Iterator[Root]:
 
 
 def _walk(
-    graph: Graph, local: list[Root], tracked: list[object], targets: object
+    graph: Graph, local: list[Root], tracked: list[object] | None, targets: object
 ) -> tuple[int, int]:
     """Walk the graph; return the number and the bytes of the nodes that a root leads to."""
     graph.walk(module_roots())

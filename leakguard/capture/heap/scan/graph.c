@@ -270,7 +270,9 @@ expand(Scan *scan, int32_t node)
     }
     if (cls->read != NULL) {
         PyObject *read = Py_NewRef(cls->read);
+        scan->fresh = 1;
         int failed = read_with(read, item, link_position, &link, link_element, &link);
+        scan->fresh = 0;
         Py_DECREF(read);
         return failed;
     }
@@ -333,7 +335,9 @@ scan_walk(Scan *scan, PyObject *roots)
         }
         else if (find(scan, item) < 0) {
             int32_t named = name_root(scan, name, is_namespace);
+            scan->fresh = 1;
             failed = named < 0 || add_root(scan, item, name, is_namespace, named) < 0;
+            scan->fresh = 0;
         }
         Py_DECREF(root);
         if (failed) {
@@ -349,27 +353,71 @@ scan_walk(Scan *scan, PyObject *roots)
 
 PyDoc_STRVAR(walk_rest_doc,
 "walk_rest(items, name, skipped)\n--\n\n"
-"Add, under one name, objects that no root led to; all but ``skipped``.");
+"Add, under one name, objects that no root led to; all but ``skipped``. Where the scan borrows,\n"
+"``items`` is None, and what the collector tracked when it began to borrow is meant.");
+
+static int
+add_rest(Scan *scan, PyObject *item, PyObject *name, int32_t root)
+{
+    if (find(scan, item) >= 0) {
+        return 0;
+    }
+    return add_root(scan, item, name, 0, root) < 0 || expand_all(scan) < 0 ? -1 : 0;
+}
 
 static PyObject *
 scan_walk_rest(Scan *scan, PyObject *args)
 {
     PyObject *items, *name, *skipped;
-    if (!PyArg_ParseTuple(args, "O!UO", &PyList_Type, &items, &name, &skipped)) {
+    if (!PyArg_ParseTuple(args, "OUO", &items, &name, &skipped)) {
+        return NULL;
+    }
+    if (items == Py_None ? !scan->borrows : !PyList_CheckExact(items)) {
+        PyErr_SetString(PyExc_TypeError, "walk_rest takes a list, or None where the scan borrows");
         return NULL;
     }
     int32_t root = name_root(scan, name, 0);
     if (root < 0) {
         return NULL;
     }
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(items); i++) {
-        PyObject *item = PyList_GET_ITEM(items, i);
-        if (item != skipped && find(scan, item) < 0) {
-            if (add_root(scan, item, name, 0, root) < 0 || expand_all(scan) < 0) {
-                return NULL;
-            }
+    int own = items == Py_None;
+    PyObject **all = own ? (PyObject **)(void *)PyBytes_AS_STRING(scan->rest)
+                         : ((PyListObject *)items)->ob_item;
+    Py_ssize_t count = own ? PyBytes_GET_SIZE(scan->rest) / (Py_ssize_t)sizeof(PyObject *)
+                           : PyList_GET_SIZE(items);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *item = all[i];
+        if (item != skipped && add_rest(scan, item, name, root) < 0) {
+            return NULL;
         }
     }
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(borrow_doc,
+"borrow(tracked)\n--\n\n"
+"Hold no object from now on, but what is young: this code may drop it while it asks. For a copy of\n"
+"the process, where nobody else runs: a reference count that is written there copies a page.\n"
+"``tracked`` are the addresses from ``tracked_addresses``, for ``walk_rest``.");
+
+static PyObject *
+scan_borrow(Scan *scan, PyObject *tracked)
+{
+    if (!PyBytes_CheckExact(tracked)) {
+        PyErr_SetString(PyExc_TypeError, "borrow takes the addresses of tracked_addresses");
+        return NULL;
+    }
+    Tracked young = {0};
+    int failed = list_young(&young) < 0;
+    for (Py_ssize_t i = 0; !failed && i < young.count; i++) {
+        failed = hold(scan, young.items[i]) < 0;
+    }
+    pages_free(young.items);
+    if (failed) {
+        return NULL;
+    }
+    Py_XSETREF(scan->rest, Py_NewRef(tracked));
+    scan->borrows = 1;
     Py_RETURN_NONE;
 }
 
@@ -394,6 +442,7 @@ scan_walk_deferred(Scan *scan, PyObject *unused)
 }
 
 PyMethodDef graph_methods[] = {
+    {"borrow", (PyCFunction)scan_borrow, METH_O, borrow_doc},
     {"walk", (PyCFunction)scan_walk, METH_O, walk_doc},
     {"walk_rest", (PyCFunction)scan_walk_rest, METH_VARARGS, walk_rest_doc},
     {"walk_deferred", (PyCFunction)scan_walk_deferred, METH_NOARGS, walk_deferred_doc},

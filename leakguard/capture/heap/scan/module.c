@@ -47,6 +47,13 @@ scan_close(Scan *scan, PyObject *unused)
     for (Py_ssize_t i = 0; i < count && !scan->borrows; i++) {
         Py_DECREF(objects[i]);
     }
+    Py_CLEAR(scan->rest);
+    Tracked held = scan->held;
+    scan->held = (Tracked){0};
+    for (Py_ssize_t i = 0; i < held.count; i++) {
+        Py_DECREF(held.items[i]);
+    }
+    pages_free(held.items);
     pages_free(objects);
     for (Py_ssize_t i = 0; i < classes; i++) {
         Py_XDECREF(known[i].method);

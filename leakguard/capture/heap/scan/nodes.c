@@ -55,6 +55,18 @@ grow_table(Scan *scan)
     return 0;
 }
 
+/* Hold one object, although the scan borrows. */
+int
+hold(Scan *scan, PyObject *item)
+{
+    Tracked *held = &scan->held;
+    if (reserve((void **)&held->items, &held->capacity, held->count + 1, sizeof(PyObject *))) {
+        return -1;
+    }
+    held->items[held->count++] = Py_NewRef(item);
+    return 0;
+}
+
 /* Add an object that is not known yet; its slot in the table is searched anew. */
 int32_t
 add_object(Scan *scan, PyObject *item)
@@ -68,6 +80,9 @@ add_object(Scan *scan, PyObject *item)
     }
     if (reserve((void **)&scan->objects, &scan->cap_objects, scan->count + 1,
                 sizeof(PyObject *))) {
+        return -2;
+    }
+    if (scan->borrows && scan->fresh && hold(scan, item) < 0) {
         return -2;
     }
     put(scan, item, (int32_t)scan->count);

@@ -135,28 +135,14 @@ scan_is_namespace_root(Scan *scan, PyObject *number)
 }
 
 static PyObject *
-numbers(const int32_t *values, Py_ssize_t count)
-{
-    PyObject *list = PyList_New(count);
-    for (Py_ssize_t i = 0; list != NULL && i < count; i++) {
-        PyObject *value = PyLong_FromLong(values[i]);
-        if (value == NULL) {
-            Py_CLEAR(list);
-            break;
-        }
-        PyList_SET_ITEM(list, i, value);
-    }
-    return list;
-}
-
-static PyObject *
 scan_children(Scan *scan, PyObject *number)
 {
     int32_t node;
     if (as_node(scan, number, &node) < 0) {
         return NULL;
     }
-    return numbers(scan->edges + scan->starts[node], (Py_ssize_t)scan->degrees[node]);
+    return PyBytes_FromStringAndSize((const char *)(scan->edges + scan->starts[node]),
+                                     (Py_ssize_t)scan->degrees[node] * (Py_ssize_t)sizeof(int32_t));
 }
 
 static PyObject *
@@ -332,7 +318,8 @@ PyMethodDef questions_methods[] = {
     {"root_name", (PyCFunction)scan_root_name, METH_O, "Return the name of a root."},
     {"is_namespace_root", (PyCFunction)scan_is_namespace_root, METH_O,
      "Tell whether a root is a namespace."},
-    {"children", (PyCFunction)scan_children, METH_O, "Return the nodes that a node refers to."},
+    {"children", (PyCFunction)scan_children, METH_O,
+     "Return the nodes that a node refers to, packed."},
     {"total_bytes", (PyCFunction)scan_total_bytes, METH_NOARGS, "Return the bytes of all nodes."},
     {"heavy", (PyCFunction)scan_heavy, METH_O, heavy_doc},
     {"entries", (PyCFunction)scan_entries, METH_O, entries_doc},

@@ -38,7 +38,7 @@ typedef struct {
 extern Shared shared;
 
 /* Checksum (31 bits) of _scan.pyi; see compiled_part.py. */
-#define INTERFACE 0x17866619
+#define INTERFACE 0x1BB8C925
 
 /* How many fields of layout.py's ClassLayout class_of reads: Python does without a scan that was
    built for another number. */
@@ -93,6 +93,12 @@ typedef struct PathSlot {
     uint8_t kind, used;
 } PathSlot;
 
+/* Objects that the collector tracks, held by nobody. */
+typedef struct {
+    PyObject **items;
+    Py_ssize_t count, capacity;
+} Tracked;
+
 typedef struct {
     PyObject_HEAD
     PyObject *describe, *is_deferred;
@@ -107,6 +113,9 @@ typedef struct {
     Py_ssize_t mask;
     char walks;    /* follows references; a census alone has most objects from the collector */
     char borrows;  /* holds nothing: no page is written to that a copy shares with the process */
+    char fresh;    /* what is added now may be held by nobody else: it is held all the same */
+    Tracked held;  /* what is held although the scan borrows */
+    PyObject *rest;  /* addresses of what was tracked before the walk, which makes its own objects */
 
     /* per node */
     int32_t *parents, *path_of;
@@ -208,12 +217,6 @@ tag_of(const void *item)
 {
     return (uint32_t)((uint64_t)(uintptr_t)item >> 4);
 }
-
-/* Objects that the collector tracks, held by nobody. */
-typedef struct {
-    PyObject **items;
-    Py_ssize_t count, capacity;
-} Tracked;
 
 /* A list of nodes in pages of its own. */
 typedef struct {
@@ -336,6 +339,7 @@ extern traverseproc subtype_traverse;
 /* nodes.c */
 int is_full(Py_ssize_t used, Py_ssize_t slots);
 Py_ssize_t larger_table(Py_ssize_t mask, Py_ssize_t least, Py_ssize_t usual);
+int hold(Scan *scan, PyObject *item);
 int32_t add_object(Scan *scan, PyObject *item);
 extern Py_ssize_t usual_objects[2], usual_paths;
 
@@ -357,6 +361,7 @@ extern PyMethodDef copy_functions[];
 
 /* tracked.c */
 int list_tracked(Tracked *tracked);
+int list_young(Tracked *tracked);
 extern PyMethodDef tracked_functions[];
 extern PyMethodDef spare_functions[];
 extern PyMethodDef population_functions[];

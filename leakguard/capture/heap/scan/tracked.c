@@ -47,6 +47,58 @@ list_tracked(Tracked *tracked)
 #endif
 }
 
+/* List what was made since the last collection, without holding it. */
+int
+list_young(Tracked *tracked)
+{
+#ifdef HAVE_INSIDE
+    return take_list(&PyInterpreterState_Get()->gc.generations[0].head, tracked);
+#else
+    (void)tracked;
+    PyErr_SetString(PyExc_NotImplementedError, "the collector's lists cannot be read here");
+    return -1;
+#endif
+}
+
+PyDoc_STRVAR(tracked_addresses_doc,
+"tracked_addresses()\n--\n\n"
+"Return the addresses of all tracked objects, packed; nobody holds the objects.");
+
+static PyObject *
+tracked_addresses(PyObject *module, PyObject *unused)
+{
+    Tracked tracked = {0};
+    PyObject *packed = NULL;
+    if (list_tracked(&tracked) == 0) {
+        packed = PyBytes_FromStringAndSize((const char *)tracked.items,
+                                           tracked.count * (Py_ssize_t)sizeof(PyObject *));
+    }
+    pages_free(tracked.items);
+    return packed;
+}
+
+PyDoc_STRVAR(tracked_of_doc,
+"tracked_of(cls)\n--\n\n"
+"Return the tracked objects of exactly this class; the others are not written to.");
+
+static PyObject *
+tracked_of(PyObject *module, PyObject *cls)
+{
+    Tracked tracked = {0};
+    PyObject *found = PyList_New(0);
+    int failed = found == NULL || list_tracked(&tracked) < 0;
+    for (Py_ssize_t i = 0; !failed && i < tracked.count; i++) {
+        if ((PyObject *)Py_TYPE(tracked.items[i]) == cls) {
+            failed = PyList_Append(found, tracked.items[i]) < 0;
+        }
+    }
+    pages_free(tracked.items);
+    if (failed) {
+        Py_CLEAR(found);
+    }
+    return found;
+}
+
 PyDoc_STRVAR(address_of_doc,
 "address_of(reference)\n--\n\n"
 "Return the address of what a weak reference leads to, 0 where it is gone; nobody holds it meanwhile.");
@@ -63,6 +115,8 @@ address_of(PyObject *module, PyObject *reference)
 }
 
 PyMethodDef tracked_functions[] = {
+    {"tracked_addresses", (PyCFunction)tracked_addresses, METH_NOARGS, tracked_addresses_doc},
+    {"tracked_of", (PyCFunction)tracked_of, METH_O, tracked_of_doc},
     {"address_of", (PyCFunction)address_of, METH_O, address_of_doc},
     {NULL, NULL, 0, NULL},
 };
