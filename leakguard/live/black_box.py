@@ -9,6 +9,7 @@ some megabytes, and no copy of the process.
 from __future__ import annotations
 
 import math
+import mmap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -65,6 +66,14 @@ def out_of_memory(error: BaseException | None) -> Failure | None:
     return None
 
 
+def _reserved() -> mmap.mmap | None:
+    """Return the reserve: mapped, because malloc would keep the address space of what is freed."""
+    try:
+        return mmap.mmap(-1, _RESERVE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except (OSError, ValueError, AttributeError):  # nothing is left, or it is another system
+        return None
+
+
 def _message(error: BaseException) -> str:
     # Not str(error): that may run code of the program.
     told = error.args[0] if error.args else ""
@@ -86,11 +95,11 @@ class BlackBox:
     _passed: float = 0.0
     _told: int = 0
     _sizes: Mapping[Path, float] = field(default_factory=dict)
-    _reserve: bytearray | None = None
+    _reserve: mmap.mmap | None = None
 
     def prepare(self) -> None:
         """Take what the checks need, before the first numbers of the run are read."""
-        self._reserve = bytearray(_RESERVE)
+        self._reserve = _reserved()
         self._tripwire = self.wire(self.check)
         self._tripwire.start()
 
@@ -103,7 +112,7 @@ class BlackBox:
         if self._tripwire is not None:
             self._tripwire.stop()
             self._tripwire = None
-        self._reserve = None
+        self._release()
 
     def check(self) -> None:
         """Check now, or after the guard's own work if this thread is at it."""
@@ -117,7 +126,7 @@ class BlackBox:
     def fail(self, error: BaseException | None) -> None:
         """If an exception says that memory ran out, record it, and who holds the memory now."""
         if error is not None:
-            self._reserve = None
+            self._release()
         failure = out_of_memory(error)
         if failure is None:
             return
@@ -169,7 +178,7 @@ class BlackBox:
         Raises:
             MemoryError: there is too little room for it.
         """
-        self._reserve = None
+        self._release()
         try:
             spares = reason_to_spare_heap()
             if spares is not None:
@@ -180,7 +189,12 @@ class BlackBox:
             return self.look(self._sizes, min(MOST_STEPS, int(_ROOM_SHARE * left) // A_STEP))
         finally:
             if watched.ceiling.left > 4 * _RESERVE:
-                self._reserve = bytearray(_RESERVE)
+                self._reserve = _reserved()
+
+    def _release(self) -> None:
+        reserve, self._reserve = self._reserve, None
+        if reserve is not None:
+            reserve.close()
 
     def _write(self, watched: FollowedLimit, brink: Brink) -> None:
         at = watched.ceiling
