@@ -349,7 +349,7 @@ def _rounds(run: Run, last: int | None) -> int:
 
 def _taken(run: Run) -> list[int]:
     """Return how many generations each round stands for; empty if each is one."""
-    taken = [end.taken or 1 for end in run.generation_ends()]
+    taken = [(end.taken or 1) + (end.passed or 0) for end in run.generation_ends()]
     if all(number == 1 for number in taken):
         return []
     rounds = _rounds(run, None)

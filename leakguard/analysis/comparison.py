@@ -67,7 +67,7 @@ def _measures(before: Report, after: Report) -> tuple[Measure, ...]:
     return (
         Measure("growth per generation", "bytes", growths[0].value, growths[1].value),
         Measure("peak RSS", "bytes", highest_rss(before.run), highest_rss(after.run)),
-        Measure("generations", "count", *(r.run.recorded_generations for r in (before, after))),
+        Measure("generations", "count", *(r.run.generation_count for r in (before, after))),
     )
 
 

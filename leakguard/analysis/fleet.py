@@ -34,7 +34,7 @@ def _row(report: Report, place: str) -> Sighting:
         rank=info.rank,
         started=_moment(info.started),
         hours=_hours(run),
-        generations=run.recorded_generations,
+        generations=run.generation_count,
         finished=run.finished,
         verdict=report.verdict,
         python=info.python,

@@ -101,7 +101,7 @@ def _process_row(member: Member, report: Report) -> ProcessRow:
         state=member.state,
         restarts=member.restarts,
         verdict=report.verdict,
-        generations=run.recorded_generations,
+        generations=run.generation_count,
         rss=_last(member, "rss"),
         pss=_last(member, "pss"),
         private=_last(member, "private"),

@@ -202,7 +202,7 @@ def _joined(group: Sequence[Snapshot], of: Mapping[int, int]) -> Snapshot:
         end,
         generation=of[end.generation or 0],
         entry=group[0].entry,
-        phases=_summed(s.phases for s in group),
+        phases=_summed(group),
         census=look.census,
         watched=look.watched,
         holders=holders,
@@ -213,20 +213,25 @@ def _joined(group: Sequence[Snapshot], of: Mapping[int, int]) -> Snapshot:
         sites=tuple(site for s in group for site in s.sites),
         cost=replace(end.cost, seconds=math.fsum(s.cost.seconds for s in group)),
         taken=None,
+        passed=None,
     )
 
 
-def _summed(parts: Iterable[Mapping[str, PhaseTotal]]) -> dict[str, PhaseTotal]:
-    """Return what each phase added in several generations together."""
+def _summed(group: Iterable[Snapshot]) -> dict[str, PhaseTotal]:
+    """Return what each phase added in several generations together.
+
+    A generation stands for those that were passed over before it.
+    """
     whole: dict[str, PhaseTotal] = {}
-    for phases in parts:
-        for name, total in phases.items():
+    for end in group:
+        times = 1 + (end.passed or 0)
+        for name, total in end.phases.items():
             before = whole.get(name, PhaseTotal(0, 0.0))
             change = dict(before.change)
             for metric, value in total.change.items():
-                change[metric] = change.get(metric, 0) + value
+                change[metric] = change.get(metric, 0) + times * value
             whole[name] = PhaseTotal(
-                before.times + total.times, before.seconds + total.seconds, change
+                before.times + times * total.times, before.seconds + times * total.seconds, change
             )
     return whole
 

@@ -1,8 +1,9 @@
-"""Selects evenly spaced generations of a run that grouped more and more rounds into one.
+"""Selects evenly spaced generations of a run that recorded them ever further apart.
 
 If the program does not define a generation, ``leakguard run`` begins with small ones, because the
-run may be short, and doubles their size whenever they have become many. Without a selection, the
-first minute would outweigh the rest of an hour: half of the judged generations would be warm-up.
+run may be short, and doubles their size whenever they have become many. If the program defines
+generations of milliseconds, only the first ones are all measured. Without a selection, the first
+minute would outweigh the rest of an hour: half of the judged generations would be warm-up.
 """
 
 from __future__ import annotations
@@ -25,21 +26,28 @@ def evenly_spaced(run: Run) -> Run:
     """
     ends = [s for s in run.snapshots if s.moment == "generation" and s.generation is not None]
     numbers = [end.generation for end in ends if end.generation is not None]
-    if not any(end.taken for end in ends) or len(numbers) <= _MOMENTS_ENOUGH:
+    if not any(end.taken or end.passed for end in ends) or len(numbers) <= _MOMENTS_ENOUGH:
         return run
-    distance = _distance(numbers)
-    left = {n for n in numbers if (numbers[-1] - n) % distance == 0}
+    left = set(_apart(numbers, _distance(numbers)))
     left |= {s.generation or 0 for s in run.snapshots if s.census is not None or s.was_traced}
     return replace(run, snapshots=tuple(s for s in run.snapshots if _stays(s, left)))
 
 
 def _distance(numbers: list[int]) -> int:
     """Return the widest distance, up to that at the run's end, that leaves enough generations."""
-    last = numbers[-1]
     widest = max(later - before for before, later in pairwise(numbers[-3:]))
     distances = [widest >> halved for halved in range(widest.bit_length())]
-    enough = (d for d in distances if sum((last - n) % d == 0 for n in numbers) >= _MOMENTS_ENOUGH)
+    enough = (d for d in distances if len(_apart(numbers, d)) >= _MOMENTS_ENOUGH)
     return next(enough, 1)
+
+
+def _apart(numbers: list[int], distance: int) -> list[int]:
+    """Return as many of the numbers as can lie at least ``distance`` apart, the last one first."""
+    apart: list[int] = []
+    for number in reversed(numbers):
+        if not apart or apart[-1] - number >= distance:
+            apart.append(number)
+    return apart
 
 
 def _stays(snapshot: Snapshot, left: set[int]) -> bool:

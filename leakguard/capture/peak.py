@@ -60,6 +60,11 @@ class PeakMeter:
             raise Unavailable(self.unavailable)
         return peak.bytes
 
+    def begin_anew(self) -> None:
+        """Forget the high-water mark so far; the peaks of all open phases keep it."""
+        with self.paused():
+            pass
+
     @contextlib.contextmanager
     def paused(self) -> Iterator[None]:
         """Exclude what the guard allocates inside the block from the peaks of all open phases."""

@@ -92,7 +92,7 @@ def clue_of(finding: Finding, run: Run) -> Clue:
         cached=cache["function"] if cache else None,
         lines=tuple(_lines(finding)),
         per_round=_gained(finding, run),
-        generations=run.recorded_generations,
+        generations=run.generation_count,
         graphs=finding.kind == "autograd" or _has_trait(finding, run, "graphs"),
         views=_has_trait(finding, run, "views"),
         chain=_has_trait(finding, run, "chain"),

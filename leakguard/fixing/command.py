@@ -118,7 +118,7 @@ def _generations(followed: FollowedRun) -> int:
     except OSError:
         return 0
     runs = followed.runs()
-    return runs[-1].recorded_generations if runs else 0
+    return runs[-1].generation_count if runs else 0
 
 
 def _written(root: Path, began: float) -> Iterator[Path]:

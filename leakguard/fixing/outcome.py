@@ -131,9 +131,9 @@ def _broken(before: Played, after: Played, volatile: frozenset[int] | None) -> s
 def _memory(
     finding: Finding, before: Report, after: Report, rate: float, left: float
 ) -> tuple[FixOutcome, str]:
-    enough = before.run.recorded_generations * _SHORTEST_SHARE
-    if after.run.recorded_generations < enough:
-        return "no", f"the run with it is too short: {after.run.recorded_generations} generations"
+    enough = before.run.generation_count * _SHORTEST_SHARE
+    if after.run.generation_count < enough:
+        return "no", f"the run with it is too short: {after.run.generation_count} generations"
     if left > 0:
         share = 1 - left / rate if rate > 0 else 0.0
         where = finding.holder_name or finding.held_by or finding.type or finding.kind

@@ -26,6 +26,7 @@ from leakguard.live.journal import Journal
 from leakguard.live.look import Looker
 from leakguard.live.loop import WatchedLoop
 from leakguard.live.meter import CostMeter
+from leakguard.live.numbers import Numbers
 from leakguard.live.project_settings import project_ignores
 from leakguard.live.run_directory import identity
 from leakguard.live.safety import Safety
@@ -94,10 +95,11 @@ def new_guarded_run(
     # In a run directory, each child has its own file, which is diagnosed together with its
     # parent's.
     offspring = Offspring() if settings.directory is None else dict
-    loop = WatchedLoop(looks, traced, promises, safety, alarm, births, offspring)
+    numbers = Numbers(settings.max_overhead, meter)
+    loop = WatchedLoop(looks, traced, promises, safety, numbers, alarm, births, offspring)
     box = None
     if settings.black_box and settings.out is not None:
-        box = BlackBox(journal, meter, safety, lambda: loop.round.number)
+        box = BlackBox(journal, meter, safety, lambda: loop.latest)
         scribe.at_boundary = box.at_boundary
     return GuardedRun(looker, scribe, safety, promises, traced, looks, loop, settings.prove, box)
 

@@ -60,6 +60,11 @@ class BirthWatch:
             self.record.mark(round_, self._phase)
             self._say()
 
+    def begin_unmeasured(self, round_: int) -> None:
+        """Note that generations begin that are counted with the next measured one, ``round_``."""
+        self._round = round_
+        self._mark(self._phase)
+
     def enter_phase(self, path: str) -> str:
         """Note that a phase begins; return the phase around it, for ``leave_phase``."""
         outer = self._phase

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -157,14 +158,29 @@ class GuardedRun:
             self.loop.phase_begins(name)
         path = self._names.recorded("/".join((*outer, name)))
         loop = self.loop
+        if loop.round.passed_over:
+            active.open_phase(name)
+            return functools.partial(self._leave, name, loop.births.enter_phase(path))
         visit = PhaseVisit(
-            name, path, loop.round, self.looker, self.scribe, self.safety, loop.births
+            name,
+            path,
+            loop.round,
+            self.looker,
+            self.scribe,
+            self.safety,
+            loop.births,
+            loop.numbers,
         )
         if not visit.begun():
             return None
         active.open_phase(name)
         self.looks.seen = False
         return visit.end
+
+    def _leave(self, name: str, outer: str, error: BaseException | None) -> None:
+        """Leave a phase that was not measured."""
+        active.close_phase(name, with_inner=active.is_interrupt(error))
+        self.loop.births.leave_phase(outer)
 
     # -- promises ---------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from leakguard.capture.promises import Promises
 from leakguard.live.birth_watch import BirthWatch
 from leakguard.live.diagnosing import Alarm
 from leakguard.live.look import Looker
+from leakguard.live.numbers import Numbers
 from leakguard.live.round import Caller, Opened, Recurrence, Round
 from leakguard.live.safety import Safety
 from leakguard.live.schedule import Depth
@@ -26,20 +27,27 @@ _LONGER = 1.5
 
 @dataclass(slots=True)
 class WatchedLoop:
-    """Follows the generations of a run, however they are marked; ``round`` is the current one."""
+    """Follows the generations of a run, however they are marked.
+
+    ``round`` is the current one, and ``latest`` the number of the one that began last.
+    """
 
     looks: TakenLooks
     traced: TracedGeneration
     promises: Promises
     safety: Safety
+    numbers: Numbers
     alarm: Alarm | None = None
     births: BirthWatch = field(default_factory=BirthWatch)
     offspring: Callable[[], Mapping[str, int]] = dict
     round: Round = field(default_factory=Round)
     outer: dict[str, int] = field(default_factory=dict)
+    latest: int | None = None
     _recurrence: Recurrence = field(default_factory=Recurrence)
     _opened: Opened | None = None
     _rounds: int = 0
+    _begun: int = 0
+    _passed: int = 0
     _called: bool = False
     _is_left: Callable[[], bool] | None = None
     _caller: Caller | None = None
@@ -88,7 +96,7 @@ class WatchedLoop:
         if self._called and self._opened is not None:
             self.end_round()
         self._caller = Caller.here()
-        begun = self.begin_round(self._rounds + 1 if number is None else number)
+        begun = self.begin_round(self._begun + 1 if number is None else number)
         self._called = begun or self._called
         return begun
 
@@ -139,25 +147,46 @@ class WatchedLoop:
             self.end_round()
             self.ring()
         self._caller = Caller.here()
-        self._called = self.safety.run(self._begin_round, self._rounds + 1, False)
+        self._called = self.safety.run(self._begin_round, self._begun + 1, False)
 
     def _begin_round(self, number: int, last: bool) -> None:
         if not self._rounds:
             self._settle_in()
+        self._begun, self.latest = self._begun + 1, number
+        self.looks.seen = False
+        if not (last or self.looker.schedule.needs(self._rounds) or self.numbers.are_due()):
+            self._begin_unmeasured(number)
+            return
         self.looker.settle()
         self.traced.begin()
         free = not self.traced.tracing.running
         phases = len(self.round.counts())
         deep = free and self.looker.looks_into_phases(self._rounds, phases, last=last)
         recorder = self.looker.recorder
-        reading = recorder.read()
+        with self.numbers.charged():
+            reading = recorder.read()
+            peak = recorder.peaks.start(reading.high_water)
+            if self._passed:  # the peak is of those that were passed over, too
+                peak.bytes = int(reading.high_water or 0)
         self.round = Round(self._rounds, number, last, deep, self.round.counts())
-        self._opened = Opened(
-            reading, recorder.peaks.start(reading.high_water), self.looks.scribe.meter.elapsed
-        )
+        self._opened = Opened(self.looks.scribe.meter.elapsed, reading, peak)
         self.births.begin_round(self._rounds)
         self._rounds += 1
-        self.looks.seen = False
+
+    def _begin_unmeasured(self, number: int) -> None:
+        """Begin a generation that is not measured; its births belong to the next one that is."""
+        if not self._passed:
+            self.looker.settle()
+            self.looker.recorder.peaks.begin_anew()
+            self.births.begin_unmeasured(self._rounds)
+        self.round = self.round.unmeasured(self._rounds, number)
+        self._opened = Opened(self.looks.scribe.meter.elapsed)
+
+    def _pass_over(self) -> None:
+        """End a generation that was not measured."""
+        self._passed += self.round.taken or 1
+        self.looker.schedule.passed += 1
+        self._opened, self.round = None, self.round.after()
 
     def _settle_in(self) -> None:
         """Allocate the guard's own memory before the first generation is measured.
@@ -201,6 +230,11 @@ class WatchedLoop:
         opened = self._opened
         if opened is None:
             return
+        if opened.reading is None:
+            if not (self.round.last or self.promises.pending):
+                self._pass_over()
+                return
+            self._rounds += 1
         index, round_ = self._rounds - 1, self.round
         self.traced.end_limit()
         traced = self.traced.was_traced
@@ -221,7 +255,7 @@ class WatchedLoop:
             f"Gen {round_.number}: End of generation",
             "generation",
             generation=round_.number,
-            entry=opened.reading.unpack().metrics,
+            entry={} if opened.reading is None else opened.reading.unpack().metrics,
             peak=peak,
             phases=round_.totals(),
             expectations=self.promises.judge(held[:promised]),
@@ -230,13 +264,15 @@ class WatchedLoop:
             slowdown=slowdown,
             cut=self.traced.was_cut,
             taken=round_.taken,
+            passed=self._passed or None,
             births=self.births.at_round_end(last=round_.last),
             outer=dict(self.outer),
             children=self.offspring(),
         )
-        self._opened, self.round = None, round_.after()
+        self._opened, self.round, self._passed = None, round_.after(), 0
         self.looks.write_look(draft, look, index)
         self.traced.choose(look)
+        self.numbers.choose()
 
     def _why_look(self, index: int, reading: PackedMeasurement) -> str | None:
         schedule = self.looker.schedule
@@ -277,6 +313,7 @@ class WatchedLoop:
             what + within,
             "end",
             generation=self.round.number,
+            passed=self._passed or None,
             births=self.births.at_end(),
             outer=dict(self.outer),
         )

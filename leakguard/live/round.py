@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import NamedTuple
@@ -18,20 +18,40 @@ from leakguard.model import PhaseTotal
 _SNAPSHOTS_A_PHASE = 16
 
 
+class Entry(NamedTuple):
+    """What is done with one run of a phase: is it measured, written, and given a census?"""
+
+    measured: bool
+    written: bool = False
+    deep: bool = False
+
+
+_COUNTED = Entry(measured=False)
+
+
 @dataclass(slots=True)
 class _PhaseSum:
     left: int = 0
+    measured: int = 0
     seconds: float = 0.0
     change: dict[str, int | float] = field(default_factory=dict)
+
+    def total(self) -> PhaseTotal:
+        """Return the sum; runs that were only counted are taken to be like those measured."""
+        change = self.change
+        if 0 < self.measured < self.left:
+            scale = self.left / self.measured
+            change = {name: round(scale * value) for name, value in change.items()}
+        return PhaseTotal(self.left, self.seconds, change)
 
 
 @dataclass(slots=True)
 class Opened:
-    """The state when the current generation began."""
+    """The state when the current generation began; no reading if it is to be passed over."""
 
-    reading: PackedMeasurement
-    peak: Peak
     began: float
+    reading: PackedMeasurement | None = None
+    peak: Peak | None = None
 
 
 @dataclass(slots=True)
@@ -41,7 +61,9 @@ class Round:
     ``taken`` is the number of generations recorded together as this one, if there are too many to
     record each. ``phases_deep`` is true if its phases get a census. A phase that runs many times in
     a generation gets one look, at a different run in each generation, and writes at most 16
-    snapshots. Phases whose names differ only in numbers count as one phase here.
+    snapshots; further runs are measured if they ``are_due``, and else counted. Phases whose names
+    differ only in numbers count as one phase here. In a generation that is ``passed_over``, no
+    phase is measured.
     """
 
     index: int | None = None
@@ -50,17 +72,21 @@ class Round:
     phases_deep: bool = False
     previous: Mapping[str, int] = field(default_factory=dict)
     taken: int | None = None
+    passed_over: bool = False
     _entered: dict[str, int] = field(default_factory=dict)
     _tallies: dict[str, _PhaseSum] = field(default_factory=dict)
 
-    def enter(self, phase: str) -> tuple[bool, bool]:
-        """Count one entry of ``phase``; return (write a snapshot, take a census)."""
+    def enter(self, phase: str, are_due: Callable[[], bool] = lambda: True) -> Entry:
+        """Count one entry of ``phase``; return what is done with it."""
+        if self.passed_over:
+            return _COUNTED
         kind = kind_of(phase)
         entered = self._entered[kind] = self._entered.get(kind, 0) + 1
         expected = self.previous.get(kind, 1)
         chosen = 1 + (self.index or 0) % max(expected, 1)
         look = self.phases_deep and entered == chosen
-        return look or entered <= _SNAPSHOTS_A_PHASE, look
+        written = look or entered <= _SNAPSHOTS_A_PHASE
+        return Entry(written or are_due(), written, look)
 
     def leave(
         self,
@@ -70,22 +96,29 @@ class Round:
         after: Mapping[str, int | float],
     ) -> None:
         """Add the changes of one run of ``phase``."""
-        tally = self._tallies.setdefault(phase, _PhaseSum())
-        tally.left += 1
-        tally.seconds += seconds
+        tally = self.count(phase, seconds)
+        tally.measured += 1
         for name in before.keys() & after.keys():
             tally.change[name] = tally.change.get(name, 0) + after[name] - before[name]
 
+    def count(self, phase: str, seconds: float) -> _PhaseSum:
+        """Add one run of ``phase`` that was not measured."""
+        tally = self._tallies.setdefault(phase, _PhaseSum())
+        tally.left += 1
+        tally.seconds += seconds
+        return tally
+
     def totals(self) -> dict[str, PhaseTotal]:
         """Return what each phase that ended in this round added."""
-        return {
-            phase: PhaseTotal(tally.left, tally.seconds, tally.change)
-            for phase, tally in self._tallies.items()
-        }
+        return {phase: tally.total() for phase, tally in self._tallies.items()}
 
     def counts(self) -> Mapping[str, int]:
         """Return how often each kind of phase was entered."""
         return self._entered
+
+    def unmeasured(self, index: int, number: int) -> Round:
+        """Return the next generation, which is passed over, with the counts of the last one."""
+        return Round(index, number, passed_over=True, _entered=self._entered)
 
     def after(self) -> Round:
         """Return the state between this generation and the next, with this generation's counts."""

@@ -186,6 +186,8 @@ class Schedule:
         self._taken = self._taken_before = self._taken_apart = 0
         self._total: int | None = None
         self._index = 0
+        #: Generations so far that were not measured, and have no index.
+        self.passed = 0
         self.growing = False
 
     @property
@@ -239,6 +241,10 @@ class Schedule:
             return "within budget"
         return None
 
+    def needs(self, index: int) -> bool:
+        """Return whether a generation is measured whatever it costs; it would have this index."""
+        return self._share is None or self._is_short or index + self.passed == self._middle
+
     def planned(self, index: int) -> bool:
         """Return whether a look will come at the end of generation ``index``, which begins now."""
         date = self._is_early or index >= self._next
@@ -257,7 +263,8 @@ class Schedule:
             return True
         if self._paid + price * times <= self._allowed_early():
             return True
-        ahead = 2 if self._middle is not None and self._index < self._middle else 1
+        middle = self._middle
+        ahead = 2 if middle is not None and self._index + self.passed < middle else 1
         allowed = self._allowed(price) - ahead * self._prices.of(Depth.CENSUS)
         return self._paid + price * times <= allowed
 
@@ -356,7 +363,7 @@ class Schedule:
 
     def _is_always(self, index: int) -> bool:
         """True in the second generation and in the middle: two looks alone show no trend."""
-        return index in (_BEGINNING, self._middle)
+        return index == _BEGINNING or index + self.passed == self._middle
 
     @property
     def _middle(self) -> int | None:

@@ -34,6 +34,7 @@ class SnapshotDraft:
     slowdown: float | None = None
     cut: bool = False
     taken: int | None = None
+    passed: int | None = None
     births: Births | None = None
     outer: Mapping[str, int] = field(default_factory=dict)
     extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -80,6 +81,7 @@ class SnapshotDraft:
             extra=self.extra,
             proofs=self.proofs,
             taken=self.taken,
+            passed=self.passed,
             births=self.births,
             outer=self.outer,
             children=self.children,

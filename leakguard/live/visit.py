@@ -8,6 +8,7 @@ from leakguard.capture.probe import Unavailable
 from leakguard.live import active
 from leakguard.live.birth_watch import BirthWatch
 from leakguard.live.look import Looker
+from leakguard.live.numbers import Numbers
 from leakguard.live.round import Round
 from leakguard.live.safety import Safety
 from leakguard.live.scribe import Scribe, SnapshotDraft
@@ -17,8 +18,8 @@ class PhaseVisit:
     """One run of one phase, from its entry to its end."""
 
     __slots__ = (
-        "_began", "_births", "_counts", "_deep", "_entry", "_looker", "_name", "_outer", "_path",
-        "_peak", "_round", "_safety", "_scribe", "_writes",
+        "_began", "_births", "_counts", "_entry", "_looker", "_name", "_numbers", "_outer", "_path",
+        "_peak", "_reading", "_round", "_safety", "_scribe",
     )  # fmt: skip
 
     def __init__(
@@ -30,6 +31,7 @@ class PhaseVisit:
         scribe: Scribe,
         safety: Safety,
         births: BirthWatch,
+        numbers: Numbers,
     ) -> None:
         self._name = name
         self._path = path
@@ -38,6 +40,7 @@ class PhaseVisit:
         self._scribe = scribe
         self._safety = safety
         self._births = births
+        self._numbers = numbers
         self._counts: PackedCounts | None = None
 
     def begun(self) -> bool:
@@ -45,13 +48,15 @@ class PhaseVisit:
         return self._safety.run(self._begin)
 
     def _begin(self) -> None:
-        recorder = self._looker.recorder
-        self._writes, self._deep = self._round.enter(self._path)
-        if self._deep:
+        self._entry = self._round.enter(self._path, self._numbers.are_due)
+        if self._entry.deep:
             self._counts = self._looker.counts()
-        self._entry = recorder.read()
+        if self._entry.measured:
+            recorder = self._looker.recorder
+            with self._numbers.charged():
+                self._reading = recorder.read()
+                self._peak = recorder.peaks.start(self._reading.high_water)
         self._began = self._scribe.meter.elapsed
-        self._peak = recorder.peaks.start(self._entry.high_water)
         self._outer = self._births.enter_phase(self._path)
 
     def end(self, error: BaseException | None) -> None:
@@ -62,15 +67,24 @@ class PhaseVisit:
 
     def _record(self, error: BaseException | None) -> None:
         seconds = self._scribe.meter.elapsed - self._began
+        if not self._entry.measured:
+            self._round.count(self._path, seconds)
+        elif self._entry.deep:
+            self._measure(seconds, error)
+        else:
+            with self._numbers.charged():
+                self._measure(seconds, error)
+
+    def _measure(self, seconds: float, error: BaseException | None) -> None:
         after = self._looker.recorder.read()
         peak = peak_of(self._looker, self._safety, self._peak, after)
-        entry = self._entry.unpack().metrics
+        entry = self._reading.unpack().metrics
         self._round.leave(self._path, seconds, entry, after.unpack().metrics)
-        if not self._writes:
+        if not self._entry.written:
             return
         look = (
             self._looker.census(after, self._counts, why="phase")
-            if self._deep
+            if self._entry.deep
             else self._looker.glance(after)
         )
         number = self._round.number
@@ -90,9 +104,11 @@ class PhaseVisit:
 
 
 def peak_of(
-    looker: Looker, safety: Safety, peak: Peak, reading: PackedMeasurement
+    looker: Looker, safety: Safety, peak: Peak | None, reading: PackedMeasurement
 ) -> dict[str, int | float]:
     """Return the peak of the phase or generation that ends; empty, with a note, if unknown."""
+    if peak is None:
+        return {}
     try:
         return {"peak": looker.recorder.peaks.stop(peak, reading.high_water)}
     except Unavailable as reason:

@@ -79,7 +79,7 @@ class Run:
 
     def __repr__(self) -> str:
         """Give only the number of snapshots and generations; the whole value may be megabytes."""
-        shots, rounds = len(self.snapshots), self.recorded_generations
+        shots, rounds = len(self.snapshots), self.generation_count
         return f"<Run {self.info.name or ''}: {shots} snapshots, {rounds} generations>"
 
     @property
@@ -105,6 +105,24 @@ class Run:
         """How many generations were recorded, those left out included."""
         return len(self.generations) + self.left_out
 
+    @property
+    def generation_count(self) -> int:
+        """How many generations the run had; grouped ones count as one."""
+        return self.recorded_generations + self._passed_until(None)
+
+    def _passed_until(self, number: int | None) -> int:
+        """Return how many generations were passed over until ``number``.
+
+        Those before generations that were left out are assumed to be as many as before the others.
+        """
+        passed = sum(
+            s.passed
+            for s in self.snapshots
+            if s.passed and (number is None or (s.generation or 0) <= number)
+        )
+        known = len(self.generations)
+        return passed + passed * self.left_out // max(known, 1)
+
     def generations_until(self, number: int | None) -> int:
         """Return how many generations have ended once ``number`` has; None stands for the last.
 
@@ -115,7 +133,8 @@ class Run:
         seen = [g for g in known if number is None or g <= number]
         if seen and any(s.taken for s in self.snapshots):
             return seen[-1]
-        return len(seen) + self.left_out * len(seen) // max(len(known), 1)
+        left_out = self.left_out * len(seen) // max(len(known), 1)
+        return len(seen) + left_out + self._passed_until(number)
 
     @property
     def watch_seconds(self) -> float:

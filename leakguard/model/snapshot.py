@@ -112,7 +112,8 @@ class PhaseTotal:
     """What one phase added in all its executions in a generation, inner phases included.
 
     ``change`` maps metric names to the sum of exit minus entry; it is negative if the phase freed
-    more than it added.
+    more than it added. If the phase ran very often, only some of its executions were measured, and
+    stand for the others in ``change``.
     """
 
     times: int
@@ -167,6 +168,8 @@ class Snapshot:
         extra: sections of a text log that no field holds, title to lines.
         proofs: what was freed when holders were emptied in a copy of the process.
         taken: how many grouped generations this generation's end stands for; None for one.
+        passed: how many generations since the last recorded one were passed over, because they
+            were so short that measuring each would have cost too much; None for none.
         births: live memory by where and when it was made; None at most moments, and without a
             record of births.
         outer: how many rounds of each outer level had begun by then, by what a round is there:
@@ -200,6 +203,7 @@ class Snapshot:
     extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     proofs: tuple[Proof, ...] = ()
     taken: int | None = None
+    passed: int | None = None
     births: Births | None = None
     outer: Mapping[str, int] = field(default_factory=dict)
     children: Mapping[str, int] = field(default_factory=dict)

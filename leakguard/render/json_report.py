@@ -101,7 +101,7 @@ def _run(run: Run) -> Json:
         "part": list(run.part),
         "finished": run.finished,
         "snapshots": len(run.snapshots),
-        "generations": run.recorded_generations,
+        "generations": run.generation_count,
         "phases": list(run.phases),
         "watch_seconds": run.watch_seconds,
     }

@@ -81,9 +81,11 @@ def _traced(run: Run) -> str | None:
 
 
 def _extent(run: Run) -> str:
-    generations = run.recorded_generations
+    generations = run.generation_count
     text = f"{len(run.snapshots):,}"
     if generations:
         text += f" in {generations:,} generation{'' if generations == 1 else 's'}"
+        if run.recorded_generations < generations:
+            text += f", {run.recorded_generations:,} of them measured"
     ended = run.finished or run.info.source == "log"
     return text if ended else f"{text}, not finished"

@@ -217,7 +217,7 @@ def _process_of(member: Member) -> tuple[object, object]:
 def _closeness(member: Member) -> tuple[bool, bool, int, str]:
     """Order the records of one process by how much they tell."""
     info = member.run.info
-    rounds = 0 if info.observer is None else member.run.recorded_generations
+    rounds = 0 if info.observer is None else member.run.generation_count
     return info.observer is None, not info.attached, rounds, info.started or ""
 
 

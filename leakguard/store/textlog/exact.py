@@ -71,6 +71,8 @@ class Exact:
 
     moment: Moment | None = None
     generation: int | None = None
+    taken: int | None = None
+    passed: int | None = None
     seconds: float | None = None
     began: bool = False
     metrics: dict[str, int | float] = field(default_factory=dict)
@@ -138,6 +140,10 @@ class Exact:
         value = _parsed_number(match[1])
         if name == "generation":
             self.generation = int(value)
+        elif name == "taken":
+            self.taken = int(value)
+        elif name == "passed":
+            self.passed = int(value)
         elif name == "seconds":
             self.seconds = float(value)
         elif name in ("live_objects", "live_bytes"):

@@ -205,6 +205,8 @@ class Draft:
             collection=next(iter(exact.found_of(Collection)), None),
             sites=exact.found_of(Site),
             extra={title: tuple(lines) for title, lines in self.extra.items()},
+            taken=exact.taken,
+            passed=exact.passed,
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import subprocess
@@ -15,6 +16,12 @@ from leakguard import LeakGuard, UsageError
 from leakguard.model import RunInfo
 from leakguard.store import load_runs
 from leakguard.store.jsonl import RunWriter
+
+
+@pytest.fixture(autouse=True)
+def every_generation_is_measured(monkeypatch):
+    monkeypatch.setattr("leakguard.live.numbers.MEASURED_SECONDS", math.inf)
+
 
 LINE = b'{"snapshot":{"serial":1,"label":"x"}}\n'
 

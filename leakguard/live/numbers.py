@@ -1,0 +1,63 @@
+"""Decides which generations and phases are measured, so that measuring keeps to its price."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from leakguard.live.meter import CostMeter
+
+#: Seconds that measuring may take in any run, so that each generation of a short run is measured.
+#: Measured: 1 ms for a generation with two phases, so they pay for the first hundred.
+MEASURED_SECONDS = 0.1
+# Share of ``max_overhead`` that measuring may take; looks share the rest (``schedule``). Chosen:
+# half of what both may take together.
+_SHARE = 0.3
+
+
+class Numbers:
+    """Counts what measuring costs, and decides what is measured next.
+
+    Once ``MEASURED_SECONDS`` are spent, a generation is measured when the program has run long
+    enough to pay for it. In between, generations are passed over: they are counted, and births are
+    recorded as ever.
+    """
+
+    def __init__(
+        self, max_overhead: float | None, meter: CostMeter, chance: random.Random | None = None
+    ) -> None:
+        """``max_overhead`` is a share of the run's time (0.01 is 1 %); None measures everything."""
+        self._share = None if max_overhead is None else _SHARE * max_overhead
+        self._meter = meter
+        self._chance = chance or random.Random(0)
+        self._spent = 0.0
+        self._ahead = 0.0
+        self._told = 0.0
+
+    @contextmanager
+    def charged(self) -> Iterator[None]:
+        """Count what is spent inside the block."""
+        before = self._meter.spent
+        try:
+            yield
+        finally:
+            self._spent += self._meter.spent - before
+
+    def choose(self) -> None:
+        """Choose when the next generation is due, after one that was measured.
+
+        The moment varies, so that what a program does in every tenth generation is met.
+        """
+        cost, self._told = self._spent - self._told, self._spent
+        self._ahead = cost * self._chance.random()
+
+    def are_due(self) -> bool:
+        """Return whether the program has run long enough to pay for the next measurement."""
+        share, needed = self._share, self._spent + self._ahead - MEASURED_SECONDS
+        if share is None or needed <= 0:
+            return True
+        # The program's own work is at most its time, which is cheaper to read.
+        return (
+            needed <= share * self._meter.program and needed <= share * self._meter.program_worked
+        )
