@@ -95,7 +95,8 @@ def new_guarded_run(
     # In a run directory, each child has its own file, which is diagnosed together with its
     # parent's.
     offspring = Offspring() if settings.directory is None else dict
-    numbers = Numbers(settings.max_overhead, meter)
+    # A log is to have each generation; ``log_every`` says if it is not.
+    numbers = Numbers(None if journal.writes_log else settings.max_overhead, meter)
     loop = WatchedLoop(looks, traced, promises, safety, numbers, alarm, births, offspring)
     box = None
     if settings.black_box and settings.out is not None:

@@ -236,6 +236,7 @@ class WatchedLoop:
                 return
             self._rounds += 1
         index, round_ = self._rounds - 1, self.round
+        spent = self.looks.scribe.meter.spent
         self.traced.end_limit()
         traced = self.traced.was_traced
         slowdown = self.traced.tracing.timed(self.looks.scribe.meter.elapsed - opened.began, traced)
@@ -271,6 +272,8 @@ class WatchedLoop:
         )
         self._opened, self.round, self._passed = None, round_.after(), 0
         self.looks.write_look(draft, look, index)
+        if not look.depth and draft.births is None:
+            self.numbers.add(self.looks.scribe.meter.spent - spent)
         self.traced.choose(look)
         self.numbers.choose()
 

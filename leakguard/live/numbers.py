@@ -35,6 +35,10 @@ class Numbers:
         self._ahead = 0.0
         self._told = 0.0
 
+    def add(self, seconds: float) -> None:
+        """Count what measuring the end of a generation took."""
+        self._spent += seconds
+
     @contextmanager
     def charged(self) -> Iterator[None]:
         """Count what is spent inside the block."""
@@ -42,7 +46,7 @@ class Numbers:
         try:
             yield
         finally:
-            self._spent += self._meter.spent - before
+            self.add(self._meter.spent - before)
 
     def choose(self) -> None:
         """Choose when the next generation is due, after one that was measured.

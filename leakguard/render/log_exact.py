@@ -79,8 +79,6 @@ def _numbers(snapshot: Snapshot) -> Iterator[str]:
         yield f"generation={snapshot.generation}"
     if snapshot.taken:
         yield f"taken={snapshot.taken}"
-    if snapshot.passed:
-        yield f"passed={snapshot.passed}"
     if snapshot.seconds is not None:
         yield f"seconds={snapshot.seconds:.3f}"
     if snapshot.entry:

@@ -72,7 +72,6 @@ class Exact:
     moment: Moment | None = None
     generation: int | None = None
     taken: int | None = None
-    passed: int | None = None
     seconds: float | None = None
     began: bool = False
     metrics: dict[str, int | float] = field(default_factory=dict)
@@ -142,8 +141,6 @@ class Exact:
             self.generation = int(value)
         elif name == "taken":
             self.taken = int(value)
-        elif name == "passed":
-            self.passed = int(value)
         elif name == "seconds":
             self.seconds = float(value)
         elif name in ("live_objects", "live_bytes"):

@@ -206,7 +206,6 @@ class Draft:
             sites=exact.found_of(Site),
             extra={title: tuple(lines) for title, lines in self.extra.items()},
             taken=exact.taken,
-            passed=exact.passed,
         )
 
 

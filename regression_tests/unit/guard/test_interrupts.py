@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import math
 import os
 import signal
 import sys
@@ -161,7 +162,11 @@ def rounds_of(guard: LeakGuard):
 
 @pytest.mark.parametrize("step", [13, EACH])
 @pytest.mark.parametrize("form", ["generation", "generations", "async generations"])
-def test_interrupt_at_any_moment_of_a_round_is_over_with_the_next_round(tmp_path, form, step):
+@pytest.mark.parametrize("measured", [True, False])
+def test_interrupt_at_any_moment_of_a_round_is_over_with_the_next_round(
+    tmp_path, monkeypatch, form, step, measured
+):
+    monkeypatch.setattr("leakguard.live.numbers.MEASURED_SECONDS", math.inf if measured else 0.0)
     out = tmp_path / "run.jsonl"
     settings = {"max_overhead": 1e-9, "collect": "never", "trace": "off", "report": None}
     with LeakGuard(out=out, **settings) as guard:
@@ -173,7 +178,7 @@ def test_interrupt_at_any_moment_of_a_round_is_over_with_the_next_round(tmp_path
             play()
             assert left_open(guard) == [], f"moment {moment}"
             moment += step
-    assert moment > 500
+    assert moment > (500 if measured else 100)
     assert leakguard.load(out).finished
 
 

@@ -68,9 +68,7 @@ def test_walk_in_a_copy_holds_nothing_of_the_program():
     held = Apart().take(partial(_walked, borrows=False), dict[str, int])
     assert held["changed"] and not held["changed_after"]
     assert held["nodes"] == pytest.approx(said["nodes"], rel=0.001)
-    assert (
-        held["unshared"] - said["unshared"] > len(ROWS) * 100
-    )  # a row, its list, a number
+    assert held["unshared"] - said["unshared"] > len(ROWS) * 100  # a row, its list, a number
 
 
 def _asked() -> dict[str, str]:

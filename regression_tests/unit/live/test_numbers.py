@@ -130,15 +130,11 @@ def test_phase_that_runs_very_often_is_measured_sometimes_and_counted_always():
     assert [total.times for total in totals] == [2_000] * 3
 
 
-def test_log_tells_how_many_generations_were_passed_over(tmp_path):
+def test_log_has_each_generation(tmp_path):
     with (
         (tmp_path / "training.log").open("w", encoding="utf-8") as log,
         LeakGuard(log=log, report=None) as guard,
     ):
-        for _ in guard.generations(range(ROUNDS)):
+        for _ in guard.generations(range(200)):
             pass
-    run, told = leakguard.load(tmp_path / "training.log"), guard.run
-    assert sum(s.passed or 0 for s in told.snapshots) > 0
-    assert [(s.generation, s.passed) for s in run.generation_ends()] == [
-        (s.generation, s.passed) for s in told.generation_ends()
-    ]
+    assert leakguard.load(tmp_path / "training.log").generations == tuple(range(200))
