@@ -8,6 +8,7 @@ minute would outweigh the rest of an hour: half of the judged generations would 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import pairwise
 
@@ -30,7 +31,7 @@ def evenly_spaced(run: Run) -> Run:
         return run
     left = set(_apart(numbers, _distance(numbers)))
     left |= {s.generation or 0 for s in run.snapshots if s.census is not None or s.was_traced}
-    return replace(run, snapshots=tuple(s for s in run.snapshots if _stays(s, left)))
+    return replace(run, snapshots=tuple(_selected(run.snapshots, left)))
 
 
 def _distance(numbers: list[int]) -> int:
@@ -48,6 +49,19 @@ def _apart(numbers: list[int], distance: int) -> list[int]:
         if not apart or apart[-1] - number >= distance:
             apart.append(number)
     return apart
+
+
+def _selected(snapshots: Iterable[Snapshot], left: set[int]) -> Iterator[Snapshot]:
+    """Yield the snapshots that stay; generations that do not are passed over like those before."""
+    passed = 0
+    for snapshot in snapshots:
+        counts = snapshot.moment == "generation" and snapshot.taken is None
+        passed += snapshot.passed or 0
+        if _stays(snapshot, left):
+            yield replace(snapshot, passed=passed or None) if counts else snapshot
+            passed = 0 if counts else passed
+        elif counts:
+            passed += 1
 
 
 def _stays(snapshot: Snapshot, left: set[int]) -> bool:

@@ -8,11 +8,16 @@ from contextlib import contextmanager
 
 from leakguard.live.meter import CostMeter
 
-#: Seconds that measuring may take in any run, so that each generation of a short run is measured.
-#: Measured: 1 ms for a generation with two phases, so they pay for the first hundred.
-MEASURED_SECONDS = 0.1
-# Share of ``max_overhead`` that measuring may take; looks share the rest (``schedule``). Chosen:
-# half of what both may take together.
+#: Seconds that measuring may take in any run at once, so that the first generations are measured.
+#: Measured: 1 ms for a generation with two phases, so they pay for the first 30.
+MEASURED_SECONDS = 0.03
+# While less than ``_EARLY_SECONDS`` are spent, measuring may take the share ``_EARLY_SHARE`` of the
+# program's time: a run of a few seconds has some hundred measured generations all over it. Chosen:
+# the share that looks may have while memory rises (``schedule.RISING_SHARE``), and the seconds that
+# they may take in any run (``schedule.FIXED_SECONDS``).
+_EARLY_SHARE, _EARLY_SECONDS = 0.05, 0.3
+# Share of ``max_overhead`` that measuring may take later; looks share the rest (``schedule``).
+# Chosen: half of what both may take together.
 _SHARE = 0.3
 
 
@@ -58,10 +63,14 @@ class Numbers:
 
     def are_due(self) -> bool:
         """Return whether the program has run long enough to pay for the next measurement."""
-        share, needed = self._share, self._spent + self._ahead - MEASURED_SECONDS
-        if share is None or needed <= 0:
+        if self._share is None:
             return True
-        # The program's own work is at most its time, which is cheaper to read.
-        return (
-            needed <= share * self._meter.program and needed <= share * self._meter.program_worked
-        )
+        needed, meter = self._spent + self._ahead, self._meter
+        # The program's time is cheaper to read than its work, and not less.
+        if needed > self._allowed(meter.program):
+            return False
+        return needed <= MEASURED_SECONDS or needed <= self._allowed(meter.program_worked)
+
+    def _allowed(self, seconds: float) -> float:
+        early = min(_EARLY_SHARE * seconds, _EARLY_SECONDS)
+        return MEASURED_SECONDS + early + (self._share or 0.0) * seconds
