@@ -18,7 +18,7 @@ from leakguard.capture.heap.frames import local_variables, running_frames
 from leakguard.capture.heap.frameworks import Frameworks
 from leakguard.capture.heap.layout import ClassLayout
 from leakguard.capture.heap.path_tree import PathColumns
-from leakguard.capture.heap.process_copy import is_copy
+from leakguard.capture.heap.process_copy import is_copy, keeps_memory
 from leakguard.capture.heap.retention import Group, Retained
 from leakguard.capture.heap.tally import ClassCount, Owned, Tally
 from leakguard.compiled_part import check_interface
@@ -79,7 +79,7 @@ def _scanned(describe: Callable[[type], object]) -> Iterator[_scan.Scan]:
 
 def _census(scan: _scan.Scan, large: int) -> _Counted:
     beside = _beside()  # before the list is made, see walk.live_objects
-    if CompiledGraph.may_borrow():
+    if is_copy() and _scan.LISTS_TRACKED:
         return scan.census(None, beside, True, large)
     tracked = gc.get_objects()
     try:
@@ -115,8 +115,11 @@ class CompiledGraph(_scan.Scan):
 
     @staticmethod
     def may_borrow() -> bool:
-        """Return whether a walk need not hold what it sees: in a copy nobody else runs."""
-        return is_copy() and bool(_scan.LISTS_TRACKED)
+        """Return whether a walk need not hold what it sees.
+
+        In a copy nobody else runs, and no address is used again.
+        """
+        return keeps_memory() and bool(_scan.LISTS_TRACKED)
 
     def __init__(
         self, describe: Callable[[type], ClassLayout], is_deferred: Callable[[type], bool]

@@ -33,14 +33,17 @@ import mmap
 import os
 import signal
 import struct
+import sys
 import time
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from io import FileIO  # imported early: the program may later replace ``open`` and these by mocks
 from os import getpid, kill, wait4
+from sys import setprofile, settrace
 from time import monotonic, sleep
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from leakguard.capture.headroom import copy_hindrance
 from leakguard.capture.heap.collector import run_released
@@ -66,6 +69,8 @@ _dying: set[int] = set()
 # CPU seconds of all copies that have ended; and whether this process is itself a copy.
 _spent = 0.0
 _is_copy = False
+# True in a copy in which no memory of before is used again.
+_keeps_memory = False
 
 # Room for the answer. A look at a process with 3,000,000 objects answers with 60 kB.
 _ANSWER_BYTES = 8 * 1024 * 1024
@@ -115,10 +120,24 @@ def is_copy() -> bool:
     return _is_copy
 
 
-def be_copy() -> None:
-    """Note that this process is a copy, so that it takes looks itself instead of being copied."""
-    global _is_copy
-    _is_copy = True
+def keeps_memory() -> bool:
+    """Return whether this is a copy in which no memory of before is used again, even if freed."""
+    return _keeps_memory
+
+
+def be_copy(*, keeps: bool = False) -> None:
+    """Note that this process is a copy, so that it takes looks itself instead of being copied.
+
+    What the program traces itself with is switched off: its own code would run in the copy.
+    """
+    global _is_copy, _keeps_memory
+    _is_copy, _keeps_memory = True, keeps
+    settrace(None)
+    setprofile(None)
+    monitoring: Any = getattr(sys, "monitoring", None)  # from Python 3.12 on
+    for tool in range(6) if monitoring else ():
+        if monitoring.get_tool(tool) is not None:
+            monitoring.set_events(tool, 0)
 
 
 def own_seconds() -> float:
@@ -162,7 +181,8 @@ class ProcessCopy:
         try:
             room = mmap.mmap(-1, _ANSWER_BYTES)
             space = _address_space() + 2 * memory if memory else 0
-            number = copy_process(memory, space, seconds, longest, lambda: _do(work, room))
+            own = partial(_do, work, room, keeps=memory > 0)
+            number = copy_process(memory, space, seconds, longest, own)
         except OSError as error:
             raise CopyRefused(f"this process cannot be copied: {error}") from None
         at_work.add(number)
@@ -253,11 +273,11 @@ def _bury() -> None:
             at_work.discard(number)
 
 
-def _do(work: Callable[[], bytes], room: mmap.mmap) -> NoReturn:
+def _do(work: Callable[[], bytes], room: mmap.mmap, *, keeps: bool) -> NoReturn:
     """Do the work in the copy, write the answer, and exit the copy."""
-    be_copy()
     try:
         try:
+            be_copy(keeps=keeps)
             magic, said = _DONE, work()
             if len(said) > _ANSWER_BYTES - _HEADER.size:
                 magic, said = _FAILED, b"its answer is too long"

@@ -125,3 +125,44 @@ def test_walk_that_holds_what_it_sees_takes_no_lists_of_the_collector():
     walked.close()
     after = sys.getrefcount(ROWS[0])
     assert before == after < during
+
+
+def _reused() -> dict[str, int]:
+    """Free what was made before the copy, make as much anew, and count the addresses used again."""
+    gone = {id(row) for row in ROWS} | {id(row.number) for row in ROWS}
+    ROWS.clear()
+    made = [Row([number]) for number in range(50_000)]
+    grown = KEPT_SHORT
+    grown.extend(range(10_000))  # a list of before, whose items get other memory
+    return {
+        "again": len(gone & {id(row) for row in made}),
+        "grown": int(grown[:3] == [1, 2, 3] and len(grown) == 10_003),
+    }
+
+
+KEPT_SHORT = [1, 2, 3]
+
+
+def test_no_address_of_before_is_used_again_in_a_copy():
+    said = Apart().take(_reused, dict[str, int])
+    assert said["again"] == 0
+    assert said["grown"]
+
+
+def _traced() -> dict[str, int]:
+    return {
+        "tracer": int(sys.gettrace() is not None),
+        "profiler": int(sys.getprofile() is not None),
+    }
+
+
+def test_tracer_of_the_program_does_not_run_in_a_copy():
+    tracer, profiler = sys.gettrace(), sys.getprofile()
+    sys.settrace(lambda frame, event, argument: None)
+    sys.setprofile(lambda frame, event, argument: None)
+    try:
+        said = Apart().take(_traced, dict[str, int])
+    finally:
+        sys.settrace(tracer)
+        sys.setprofile(profiler)
+    assert said == {"tracer": 0, "profiler": 0}

@@ -3,8 +3,9 @@
    Made by a bare clone: no atfork handler runs (OpenBLAS and OpenMP would stop their pools, Python
    would make its threads new), and with no exit signal the program's wait() and SIGCHLD never hear
    of it. The price is that a lock which another thread held at that moment stays locked in the copy.
-   The locks that a look would meet are dealt with here: the C allocator's (Python's blocks above 512
-   bytes come from a region of the copy's own, what was allocated before is never freed), and Python's,
+   The locks that a look would meet are dealt with here: the C allocator's (all blocks of Python come
+   from a region of the copy's own; what was allocated before is never freed, so that no address of an
+   object that a walk has seen is used again), and Python's,
    with the threads that queue for it (see forget_threads). Whoever meets another one hangs, and is
    ended by the alarm.
 
@@ -22,7 +23,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <gnu/libc-version.h>
-#include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -31,6 +31,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -44,7 +45,7 @@
 
 #ifdef HAVE_COPY
 
-/* ---- the region that Python's larger blocks come from in the copy ------------------------------ */
+/* ---- the region that Python's blocks come from in the copy ------------------------------------- */
 
 /* Sizes are rounded up to powers of two; what is freed waits in a list of its size. */
 #define SIZES 48
@@ -117,37 +118,41 @@ region_calloc(void *context, size_t count, size_t item)
     return data == NULL ? NULL : memset(data, 0, count * item);
 }
 
+/* Copy a block of before, whose size is unknown: pymalloc does not tell it. What lies behind it is
+   copied too, as far as the kernel says that it can be read. */
+static int
+copy_of_before(void *moved, void *data, size_t size)
+{
+    struct iovec own = {moved, size}, theirs = {data, size};
+    return process_vm_readv(getpid(), &own, 1, &theirs, 1, 0) > 0 ? 0 : -1;
+}
+
 static void *
 region_realloc(void *context, void *data, size_t size)
 {
     if (data == NULL) {
         return region_malloc(context, size);
     }
-    size_t before = is_in_region(data)
-                        ? ((size_t)1 << *(size_t *)((char *)data - ROOM_HEADER)) - ROOM_HEADER
-                        : malloc_usable_size(data);
-    if (is_in_region(data) && size <= before) {
+    if (!is_in_region(data)) {
+        void *moved = region_malloc(context, size);
+        return moved == NULL || (size && copy_of_before(moved, data, size) < 0) ? NULL : moved;
+    }
+    size_t before = ((size_t)1 << *(size_t *)((char *)data - ROOM_HEADER)) - ROOM_HEADER;
+    if (size <= before) {
         return data;
     }
     void *moved = region_malloc(context, size);
     if (moved != NULL) {
-        memcpy(moved, data, before < size ? before : size);
+        memcpy(moved, data, before);
         region_free(context, data);
     }
     return moved;
 }
 
-/* What served the domains of small blocks when this module was loaded: tracemalloc that was started
-   since would note down each block of the copy, at several times its price. */
-static PyMemAllocatorEx first_allocators[2];
-static const PyMemAllocatorDomain small[2] = {PYMEM_DOMAIN_MEM, PYMEM_DOMAIN_OBJ};
-
+/* tracemalloc and the like, which stand before the allocators, see no block of the copy. */
 static int
 use_region(size_t most)
 {
-    for (int i = 0; i < 2; i++) {
-        PyMem_SetAllocator(small[i], &first_allocators[i]);
-    }
     void *start = mmap(NULL, most, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (start == MAP_FAILED) {
@@ -157,6 +162,8 @@ use_region(size_t most)
     region.end = region.start + most;
     PyMemAllocatorEx allocator = {NULL, region_malloc, region_calloc, region_realloc, region_free};
     PyMem_SetAllocator(PYMEM_DOMAIN_RAW, &allocator);
+    PyMem_SetAllocator(PYMEM_DOMAIN_MEM, &allocator);
+    PyMem_SetAllocator(PYMEM_DOMAIN_OBJ, &allocator);
     return 0;
 }
 
@@ -446,17 +453,6 @@ is_over(PyObject *module, PyObject *const *args, Py_ssize_t count)
 #else
     (void)number, (void)seconds, (void)module;
     Py_RETURN_TRUE;
-#endif
-}
-
-/* Keep what the domains of small blocks are served by; at the first time that the module is loaded. */
-void
-note_allocators(void)
-{
-#ifdef HAVE_COPY
-    for (int i = 0; i < 2 && first_allocators[i].malloc == NULL; i++) {
-        PyMem_GetAllocator(small[i], &first_allocators[i]);
-    }
 #endif
 }
 

@@ -205,7 +205,6 @@ learn_subtypes(void)
 PyMODINIT_FUNC
 PyInit__scan(void)
 {
-    note_allocators();
     if (read_shared() < 0 || learn_subtypes() < 0 || join_methods() < 0) {
         return NULL;
     }

@@ -356,7 +356,6 @@ extern PyMethodDef arrays_methods[];
 extern PyMethodDef arrays_functions[];
 
 /* copy.c */
-void note_allocators(void);
 extern PyMethodDef copy_functions[];
 
 /* tracked.c */
