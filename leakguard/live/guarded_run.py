@@ -39,6 +39,7 @@ class GuardedRun:
     prove: bool = False
     black_box: BlackBox | None = None
     _names: PhaseNames = field(default_factory=PhaseNames)
+    _measured: set[str] = field(default_factory=set)
 
     # -- moments --------------------------------------------------------------------------------
 
@@ -159,8 +160,11 @@ class GuardedRun:
         path = self._names.recorded("/".join((*outer, name)))
         loop = self.loop
         if loop.round.passed_over:
-            active.open_phase(name)
-            return functools.partial(self._leave, name, loop.births.enter_phase(path))
+            if path in self._measured:
+                active.open_phase(name)
+                return functools.partial(self._leave, name, loop.births.enter_phase(path))
+            loop.round.passed_over = False  # the first run of a phase is always measured
+        self._measured.add(path)
         visit = PhaseVisit(
             name,
             path,

@@ -231,7 +231,7 @@ class WatchedLoop:
         if opened is None:
             return
         if opened.reading is None:
-            if not (self.round.last or self.promises.pending):
+            if self.round.passed_over and not (self.round.last or self.promises.pending):
                 self._pass_over()
                 return
             self._rounds += 1

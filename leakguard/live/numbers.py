@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from leakguard.live.meter import CostMeter
 
 #: Seconds that measuring may take in any run at once, so that the first generations are measured.
-#: Measured: 1 ms for a generation with two phases, so they pay for the first 30.
-MEASURED_SECONDS = 0.03
+#: Measured: 1 ms for a generation with two phases, so they pay for the first 50.
+MEASURED_SECONDS = 0.05
 # While less than ``_EARLY_SECONDS`` are spent, measuring may take the share ``_EARLY_SHARE`` of the
 # program's time: a run of a few seconds has some hundred measured generations all over it. Chosen:
 # the share that looks may have while memory rises (``schedule.RISING_SHARE``), and the seconds that

@@ -243,7 +243,8 @@ class Schedule:
 
     def needs(self, index: int) -> bool:
         """Return whether a generation is measured whatever it costs; it would have this index."""
-        return self._share is None or self._is_short or index + self.passed == self._middle
+        always = self._share is None or self._is_short or index < SHORT
+        return always or index + self.passed == self._middle
 
     def planned(self, index: int) -> bool:
         """Return whether a look will come at the end of generation ``index``, which begins now."""

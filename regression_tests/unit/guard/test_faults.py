@@ -154,7 +154,8 @@ def test_full_disk_ends_the_file_and_not_the_loop(tmp_path):
     disk.mkdir()
     small = in_namespace(f"mount -t tmpfs -o size=64k none {disk}")
     body = f"number == 60 and __import__('shutil').copy(out, '{tmp_path}')"
-    done = trained(disk / "run.jsonl", body=body, rounds=60, prefix=small, cwd=tmp_path)
+    each = {"rounds": 60, "arguments": "max_overhead=None"}  # each generation is written
+    done = trained(disk / "run.jsonl", body=body, prefix=small, cwd=tmp_path, **each)
     assert went_on(done), done.stderr[-2000:]
     assert done.stderr.count("the run is no longer written") == 1
     assert leakguard.load(tmp_path / "run.jsonl").snapshots

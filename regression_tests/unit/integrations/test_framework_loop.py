@@ -147,7 +147,8 @@ def test_epoch_that_lasts_long_is_divided_and_stays_a_level_above():
     assert all(set(end.phases) == {"train"} for end in run.generation_ends())
 
 
-def test_evaluation_that_lasts_long_is_divided_and_counted_once():
+def test_evaluation_that_lasts_long_is_divided_and_counted_once(monkeypatch):
+    monkeypatch.setattr("leakguard.live.numbers.MEASURED_SECONDS", 10.0)
     run = divided(FrameworkLoop(quiet()), FakeClock(), batches=100)
     ends = run.generation_ends()
     assert ends[-1].outer == {"epoch": 1, "evaluation": 1}

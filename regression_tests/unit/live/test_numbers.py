@@ -38,7 +38,7 @@ def test_measuring_keeps_to_its_share_of_the_run(seconds):
     assert 0.9 * allowed <= 0.001 * len(measured) <= allowed + 0.002
     if seconds < 0.1:  # of the first seconds, a twentieth; and not all of it at the very beginning
         first = [number for number in measured if number * seconds < 4]
-        assert 150 < len(first) < 250
+        assert 200 < len(first) < 300
         assert sum(number * seconds < 1 for number in first) < len(first) / 2
     gaps = {later - before for before, later in itertools.pairwise(measured[-30:])}
     assert len(gaps) > 1  # not in step with the program
@@ -97,6 +97,20 @@ def test_leak_of_generations_that_were_passed_over_has_its_rate_phase_and_line(p
     assert finding.count_per_generation == pytest.approx(1, rel=0.1)
     assert finding.phase == "work"
     assert finding.started_at is not None and finding.started_at <= 3
+
+
+def test_first_run_of_a_phase_is_measured_whenever_it_comes():
+    with LeakGuard(report=None) as guard:
+        for number in guard.generations(range(ROUNDS)):
+            with guard.phase("work"):
+                pass
+            if number == ROUNDS - 77:
+                with guard.phase("checkpoint"):
+                    pass
+    ends = {end.generation: end for end in guard.run.generation_ends()}
+    assert ends[ROUNDS - 77].phases.keys() == {"checkpoint"}
+    assert guard.run.phases == ("work", "checkpoint")
+    assert guard.run.generation_count == ROUNDS
 
 
 def test_peak_of_a_generation_that_was_passed_over_is_told(tmp_path):
