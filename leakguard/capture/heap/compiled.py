@@ -23,7 +23,7 @@ from leakguard.capture.heap.retention import Group, Retained
 from leakguard.capture.heap.tally import ClassCount, Owned, Tally
 from leakguard.compiled_part import check_interface
 
-check_interface(_scan, 0x1BB8C925)
+check_interface(_scan, 0x212BC895)
 if len(ClassLayout._fields) != _scan.LAYOUT_FIELDS:
     raise ImportError("the compiled scan knows other layouts of classes: build it anew")
 
@@ -111,15 +111,15 @@ class CompiledGraph(_scan.Scan):
     __slots__ = ()
     own_memory = staticmethod(_scan.own_memory)
     tracked_of = staticmethod(_scan.tracked_of)
-    tracked_addresses = staticmethod(_scan.tracked_addresses)
 
     @staticmethod
-    def may_borrow() -> bool:
-        """Return whether a walk need not hold what it sees.
+    def tracked_addresses() -> bytes | None:
+        """Return the addresses of all tracked objects, for a walk that need not hold what it sees.
 
-        In a copy nobody else runs, and no address is used again.
+        That is one in a copy, where nobody else runs and no address is used again; else None.
         """
-        return keeps_memory() and bool(_scan.LISTS_TRACKED)
+        may_borrow = keeps_memory() and _scan.LISTS_TRACKED
+        return _scan.tracked_addresses() if may_borrow else None
 
     def __init__(
         self, describe: Callable[[type], ClassLayout], is_deferred: Callable[[type], bool]

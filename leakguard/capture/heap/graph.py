@@ -7,7 +7,6 @@ is much smaller than the graph, and two looks can be compared by it.
 
 from __future__ import annotations
 
-import gc
 from array import array
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -103,34 +102,24 @@ class Graph:
         self._expand_all()
 
     @staticmethod
-    def may_borrow() -> bool:
-        """Return False: Python's own lists hold what they list."""
-        return False
+    def tracked_addresses() -> None:
+        """Return None: a walk in Python holds what it sees."""
 
     @staticmethod
-    def tracked_of(cls: type) -> list[Any]:
-        """Return the tracked objects of exactly this class."""
-        return [item for item in gc.get_objects() if type(item) is cls]
-
-    @staticmethod
-    def tracked_addresses() -> bytes:
-        """Refuse to list objects without holding them.
-
-        Raises:
-            NotImplementedError: always; ask ``may_borrow`` before.
-        """
-        raise NotImplementedError("a walk in Python holds what it sees")
+    def tracked_of(tracked: bytes, cls: type) -> list[Any]:
+        """Return objects by their addresses, which are never known here."""
+        raise NotImplementedError
 
     def borrow(self, tracked: bytes) -> None:
-        """Refuse to walk without holding what is seen, as ``tracked_addresses`` does."""
-        raise NotImplementedError("a walk in Python holds what it sees")
+        """Hold nothing from now on; see ``tracked_of``."""
+        raise NotImplementedError
 
     def walk_rest(self, items: Iterable[object] | None, name: str, skipped: object) -> None:
         """Add the objects that have no root, except ``skipped``, as roots of one name.
 
         ``items`` is None if the walk borrows; then what was tracked before it is meant.
         """
-        for item in gc.get_objects() if items is None else items:
+        for item in items or ():
             if id(item) not in self._index and item is not skipped:
                 self._add_root(item, name, False)
                 self._expand_all()
@@ -442,14 +431,11 @@ class MakeGraph(Protocol):
     def own_memory(self) -> OwnMemory | None:
         """The function that reads arrays with memory of their own; None if Python reads all."""
 
-    def may_borrow(self) -> bool:
-        """Return whether a walk may be made that holds nothing of what it sees."""
+    def tracked_addresses(self) -> bytes | None:
+        """Return the addresses of all tracked objects; None unless a walk may borrow them."""
 
-    def tracked_of(self, cls: type) -> list[Any]:
-        """Return the tracked objects of exactly this class, if a walk may borrow."""
-
-    def tracked_addresses(self) -> bytes:
-        """Return the addresses of all tracked objects, if a walk may borrow."""
+    def tracked_of(self, tracked: bytes, cls: type) -> list[Any]:
+        """Return the objects of exactly this class at these addresses."""
 
     def __call__(self, describe: Describe, is_deferred: Callable[[type], bool]) -> Graph:
         """Make an empty graph."""

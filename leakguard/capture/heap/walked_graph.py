@@ -56,17 +56,19 @@ def walk_graph(
     # ``local_variables`` empties the dict again, but only if nothing else refers to the dict, and
     # ``tracked`` would refer to it.
     local = list(_all_but(targets, local_roots()))
-    borrows = borrows and make_graph.may_borrow()
-    tracked = None if borrows else gc.get_objects()
-    addresses = make_graph.tracked_addresses() if borrows else b""
-    local += context_roots(make_graph.tracked_of(Context) if tracked is None else tracked)
+    borrowed = make_graph.tracked_addresses() if borrows else None
+    tracked = gc.get_objects() if borrowed is None else None
+    if borrowed is not None:
+        local += context_roots(make_graph.tracked_of(borrowed, Context))
+    else:
+        local += context_roots(tracked or ())
     local += registry_roots()
     frameworks = loaded()
     adapters = GraphAdapters(frameworks, make_graph.own_memory)
     graph = make_graph(adapters.describe, is_ours)
     try:
-        if borrows:
-            graph.borrow(addresses)
+        if borrowed is not None:
+            graph.borrow(borrowed)
         with frameworks.quiet():
             rooted = _walk(graph, local, tracked, targets)
     except BaseException:

@@ -78,23 +78,24 @@ tracked_addresses(PyObject *module, PyObject *unused)
 }
 
 PyDoc_STRVAR(tracked_of_doc,
-"tracked_of(cls)\n--\n\n"
-"Return the tracked objects of exactly this class; the others are not written to.");
+"tracked_of(tracked, cls)\n--\n\n"
+"Return the objects of exactly this class among those of ``tracked_addresses``; the others are not\n"
+"written to.");
 
 static PyObject *
-tracked_of(PyObject *module, PyObject *cls)
+tracked_of(PyObject *module, PyObject *args)
 {
-    Tracked tracked = {0};
-    PyObject *found = PyList_New(0);
-    int failed = found == NULL || list_tracked(&tracked) < 0;
-    for (Py_ssize_t i = 0; !failed && i < tracked.count; i++) {
-        if ((PyObject *)Py_TYPE(tracked.items[i]) == cls) {
-            failed = PyList_Append(found, tracked.items[i]) < 0;
-        }
+    PyObject *tracked, *cls, *found;
+    if (!PyArg_ParseTuple(args, "SO", &tracked, &cls) || (found = PyList_New(0)) == NULL) {
+        return NULL;
     }
-    pages_free(tracked.items);
-    if (failed) {
-        Py_CLEAR(found);
+    PyObject **items = (PyObject **)(void *)PyBytes_AS_STRING(tracked);
+    Py_ssize_t count = PyBytes_GET_SIZE(tracked) / (Py_ssize_t)sizeof(PyObject *);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if ((PyObject *)Py_TYPE(items[i]) == cls && PyList_Append(found, items[i]) < 0) {
+            Py_DECREF(found);
+            return NULL;
+        }
     }
     return found;
 }
@@ -116,7 +117,7 @@ address_of(PyObject *module, PyObject *reference)
 
 PyMethodDef tracked_functions[] = {
     {"tracked_addresses", (PyCFunction)tracked_addresses, METH_NOARGS, tracked_addresses_doc},
-    {"tracked_of", (PyCFunction)tracked_of, METH_O, tracked_of_doc},
+    {"tracked_of", (PyCFunction)tracked_of, METH_VARARGS, tracked_of_doc},
     {"address_of", (PyCFunction)address_of, METH_O, address_of_doc},
     {NULL, NULL, 0, NULL},
 };
