@@ -72,7 +72,7 @@ class CarriedGraphs:
         """Yield the rooted tensors, outside containers, that first led to a large graph."""
         graph, torch = self.graph, self.torch
         for node in graph.heavy(_LARGE) if torch is not None else ():
-            if node < self.rooted and torch and derives(type(graph.object_at(node)), torch.kind):
+            if node < self.rooted and torch and derives(graph.class_of(node), torch.kind):
                 above = graph.chain_to(node)[-2:]
                 in_container = graph.path_of(above[0]) in self.containers
                 if not in_container and any(map(self._is_backward, graph.children(node))):

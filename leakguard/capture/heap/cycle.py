@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Protocol
 
 from leakguard.capture.heap.classes import from_library, qualified_name
 from leakguard.capture.heap.roots import is_ours
-from leakguard.capture.heap.traces import Step, TraceNodes, is_program_instance, steps_along
+from leakguard.capture.heap.traces import Step, TraceNodes, is_program_class, steps_along
 from leakguard.model.holder import Hop
 
 # Most classes for which one look searches a cycle. Chosen, to limit the time of the look.
@@ -29,6 +29,7 @@ class Linked(TraceNodes, Protocol):
 
     def __len__(self) -> int: ...
     def children(self, node: int) -> Sequence[int]: ...
+    def class_of(self, node: int) -> type: ...
 
 
 def cycles_among(graph: Linked, first: int) -> dict[str, tuple[Hop, ...]]:
@@ -51,9 +52,8 @@ def _by_class(graph: Linked, first: int) -> Iterator[tuple[type, list[int]]]:
     samples: dict[int, tuple[type, list[int]]] = {}
     stride = 1 + (len(graph) - first) // _LOOKED_AT
     for node in range(first, len(graph), stride):
-        item: Any = graph.object_at(node)
-        cls = type(item)
-        if id(cls) in samples or (is_program_instance(item) and not is_ours(cls)):
+        cls = graph.class_of(node)
+        if id(cls) in samples or (is_program_class(cls) and not is_ours(cls)):
             counts[id(cls)] += 1
             nodes = samples.setdefault(id(cls), (cls, []))[1]
             if len(nodes) < _SAMPLES:

@@ -171,6 +171,10 @@ class Graph:
         """Return the object of a node."""
         return self._objects[node]
 
+    def class_of(self, node: int) -> type:
+        """Return the class of a node's object, whose reference count is not written for that."""
+        return type(self._objects[node])
+
     def chain_to(self, node: int) -> list[int]:
         """Return the nodes on the shortest way from a root to ``node``."""
         found = []

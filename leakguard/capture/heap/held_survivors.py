@@ -156,7 +156,7 @@ class HeldSurvivors:
         return self._kinds[self._graph.path_of(node)] == KEY
 
     def _is_recycled(self, node: int) -> bool:
-        return id(type(self._graph.object_at(node))) in _RECYCLED
+        return id(self._graph.class_of(node)) in _RECYCLED
 
     @staticmethod
     def _bytes(kept: Sequence[_OfEntry]) -> float:

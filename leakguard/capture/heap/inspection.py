@@ -33,7 +33,7 @@ from leakguard.capture.heap.result import Held, Inspection
 from leakguard.capture.heap.retention import Retained
 from leakguard.capture.heap.roots import is_ours
 from leakguard.capture.heap.traces import (
-    is_program_instance,
+    is_program_class,
     onward_to,
     stable_name,
     trace_to,
@@ -205,7 +205,7 @@ class _Questions:
         graph = self._graph
         heavy = graph.heavy(threshold)
         owners = [graph.chain_to(node)[-2] for node in heavy if graph.kind_of(node) == MEMORY]
-        instances = [n for n in heavy if _is_program(graph.object_at(n))]
+        instances = [n for n in heavy if _is_programs(graph.class_of(n))]
         chosen = list(dict.fromkeys([*instances[-self._limit :], *owners[: self._limit]]))
         measured = graph.retained([([node], True) for node in chosen])
         found = [
@@ -270,7 +270,7 @@ class _Questions:
         several = [path for path, count in enumerate(self._paths.objects) if count >= _SEVERAL]
         for path in several:
             objects, sample = self._paths.objects[path], self._paths.sample[path]
-            name = qualified_name(type(self._graph.object_at(sample)))
+            name = qualified_name(self._graph.class_of(sample))
             more = name in wanted and objects > most.get(name, (0, 0))[0]
             if more and self._is_programs(sample):
                 most[name] = (objects, path)
@@ -297,7 +297,7 @@ class _Questions:
             return self._graph_of(tensor, path, retained, growth)
         traits = traits_of(graph, self._frameworks, sample, nodes)
         is_chain = "chain" in traits  # each instance refers to the next one
-        cls = type(graph.object_at(sample)) if is_chain else self._element(sample, classes)
+        cls = graph.class_of(sample) if is_chain else self._element(sample, classes)
         element = qualified_name(cls)
         name = stable_name(graph, sample) + ELEMENT
         hops = trace_to(graph, sample)
@@ -373,7 +373,7 @@ class _Questions:
     def _bare_holder(self, node: int, growth: PathGrowth | None) -> Holder:
         """Return a holder for a node, with its name and trace but without counts and bytes."""
         name = stable_name(self._graph, node)
-        element = qualified_name(type(self._graph.object_at(node)))
+        element = qualified_name(self._graph.class_of(node))
         return Holder(
             path=name,
             element=element,
@@ -386,7 +386,7 @@ class _Questions:
     def _held(self, node: int, retained: Retained) -> Held:
         graph = self._graph
         return Held(
-            type=qualified_name(type(graph.object_at(node))),
+            type=qualified_name(graph.class_of(node)),
             held_by=self._held_by(node),
             trace=_suspect_last(trace_to(graph, node)),
             retained_bytes=retained.bytes,
@@ -406,7 +406,7 @@ class _Questions:
         """Return whether a node is, or was reached through, an object of the guard."""
         graph = self._graph
         chain = (n for n in graph.chain_to(node) if graph.kind_of(n) != MEMORY)
-        return any(is_ours(type(graph.object_at(n))) for n in chain)
+        return any(is_ours(graph.class_of(n)) for n in chain)
 
     def _large(self, node: int, retained: Retained) -> LargeObject:
         item = self._graph.object_at(node)
@@ -424,8 +424,8 @@ class _Questions:
         )
 
 
-def _is_program(item: Any) -> bool:
-    return is_program_instance(item) and not is_ours(type(item))
+def _is_programs(cls: type) -> bool:
+    return is_program_class(cls) and not is_ours(cls)
 
 
 def fingerprint(path: str, element: str) -> str:

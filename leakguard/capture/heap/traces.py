@@ -79,7 +79,7 @@ def stable_name(graph: TraceNodes, node: int) -> str:
     (``package.Trainer.loss_history``), if there is one.
     """
     steps = steps_to(graph, node)
-    first = next((i for i, step in enumerate(steps) if is_program_instance(step.item)), None)
+    first = next((i for i, step in enumerate(steps) if is_program_class(type(step.item))), None)
     root = graph.chain_to(node)[0]
     lasting = graph.is_namespace_root(root) and graph.root_name(root) != "threading"
     if not lasting and first is not None and first < len(steps) - 1:
@@ -204,9 +204,8 @@ def _goes_on(step: Step, one: Step, two: Step) -> bool:
     return not is_level and all(s.name == ELEMENT and type(s.item) is cls for s in (one, two))
 
 
-def is_program_instance(item: Any) -> bool:
-    """Return whether an object is an instance of a Python class outside the standard library."""
-    cls = type(item)
+def is_program_class(cls: type) -> bool:
+    """Return whether a class is one of Python outside the standard library, and no metaclass."""
     is_instance = bool(flags(cls) & HEAP_TYPE) and not derives(cls, type)
     return is_instance and (module_of(cls) == "__main__" or not from_standard_library(cls))
 

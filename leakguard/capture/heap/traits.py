@@ -15,7 +15,7 @@ from leakguard.capture.heap.frameworks import Frameworks, Numpy, Torch
 from leakguard.capture.heap.graph import Graph
 from leakguard.capture.heap.layout import DICT, ELEMENTS, LIST, NAMED, PLAIN, TUPLE
 from leakguard.capture.heap.storage import array_owner, is_accounted
-from leakguard.capture.heap.traces import is_program_instance
+from leakguard.capture.heap.traces import is_program_class
 from leakguard.model.holder import Trait
 
 # Most entries of a container that are read, and most parts of each entry that is a record. Chosen.
@@ -34,7 +34,7 @@ def traits_of(
     graph: Graph, frameworks: Frameworks, sample: int, nodes: Sequence[int]
 ) -> tuple[Trait, ...]:
     """Return the traits of a holder; ``sample`` is one of its ``nodes``."""
-    if graph.kind_of(sample) in (PLAIN, NAMED) and is_program_instance(graph.object_at(sample)):
+    if graph.kind_of(sample) in (PLAIN, NAMED) and is_program_class(graph.class_of(sample)):
         return ("chain",)
     things = list(islice(_things(graph, nodes), _ASKED))
     found: list[Trait] = []

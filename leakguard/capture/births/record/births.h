@@ -298,17 +298,22 @@ const char *patch_libraries(void);
 
 /* ---- cohorts.c: what is alive, by stack, phase and generation -------------------------------- */
 
-PyObject *read_cohorts(PyObject *known);
+/* Stacks that Python knows, {serial: frames}, and the frames that they have in common. */
+typedef struct {
+    PyObject *stacks, *frames;
+} Known;
+
+PyObject *read_cohorts(Known known);
 
 #define NO_SERIAL UINT32_MAX
 
-/* Put a stack into `known`, {serial: frames}, if it is not there; return its serial, 0 for none, and
-   NO_SERIAL with an error. */
-uint32_t serial_of(uint32_t number, PyObject *known);
+/* Put a stack into `known` if it is not there; return its serial, 0 for none, and NO_SERIAL with an
+   error. */
+uint32_t serial_of(uint32_t number, Known known);
 
 /* ---- survivors.c: the live samples one by one ------------------------------------------------- */
 
-PyObject *read_survivors(int first, int last, PyObject *known);
+PyObject *read_survivors(int first, int last, Known known);
 
 #pragma GCC visibility pop
 

@@ -79,35 +79,52 @@ text_of(const char *text)
     return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
 }
 
+/* Return a new reference to the frame of a place. Stacks have most of theirs in common: each is made
+   once, and kept in `frames`. */
 static PyObject *
-frames_of(const Stack *stack)
+frame_at(Place place, PyObject *frames)
 {
-    PyObject *frames = PyTuple_New(stack->length);
-    for (int i = 0; frames != NULL && i < stack->length; i++) {
-        Place place = places_of(stack)[i];
-        PyObject *frame = Py_BuildValue("(NiN)", text_of(function_file(place.function)), place.line,
-                                        text_of(function_name(place.function)));
+    PyObject *key = PyLong_FromUnsignedLongLong((uint64_t)place.function << 32 | (uint32_t)place.line);
+    PyObject *frame = key == NULL ? NULL : PyDict_GetItemWithError(frames, key);
+    Py_XINCREF(frame);
+    if (frame == NULL && !PyErr_Occurred()) {
+        frame = Py_BuildValue("(NiN)", text_of(function_file(place.function)), place.line,
+                              text_of(function_name(place.function)));
+        if (frame != NULL && PyDict_SetItem(frames, key, frame) < 0) {
+            Py_CLEAR(frame);
+        }
+    }
+    Py_XDECREF(key);
+    return frame;
+}
+
+static PyObject *
+frames_of(const Stack *stack, PyObject *frames)
+{
+    PyObject *found = PyTuple_New(stack->length);
+    for (int i = 0; found != NULL && i < stack->length; i++) {
+        PyObject *frame = frame_at(places_of(stack)[i], frames);
         if (frame == NULL) {
-            Py_CLEAR(frames);
+            Py_CLEAR(found);
             break;
         }
-        PyTuple_SET_ITEM(frames, i, frame);
+        PyTuple_SET_ITEM(found, i, frame);
     }
-    return frames;
+    return found;
 }
 
 uint32_t
-serial_of(uint32_t number, PyObject *known)
+serial_of(uint32_t number, Known known)
 {
     if (number == 0) {
         return 0;
     }
     const Stack *stack = stack_at(number);
     PyObject *key = PyLong_FromUnsignedLong(stack->serial);
-    int has = key == NULL ? -1 : PyDict_Contains(known, key);
+    int has = key == NULL ? -1 : PyDict_Contains(known.stacks, key);
     if (has == 0) {
-        PyObject *frames = frames_of(stack);
-        has = frames == NULL ? -1 : PyDict_SetItem(known, key, frames);
+        PyObject *frames = frames_of(stack, known.frames);
+        has = frames == NULL ? -1 : PyDict_SetItem(known.stacks, key, frames);
         Py_XDECREF(frames);
     }
     Py_XDECREF(key);
@@ -116,7 +133,7 @@ serial_of(uint32_t number, PyObject *known)
 
 /* Put the stacks that are not known yet into `known`, and return the rows. */
 static PyObject *
-rows_of(const Sum *sum, PyObject *known)
+rows_of(const Sum *sum, Known known)
 {
     PyObject *rows = PyList_New(sum->used);
     for (uint32_t i = 0; rows != NULL && i < sum->used; i++) {
@@ -138,7 +155,7 @@ rows_of(const Sum *sum, PyObject *known)
 }
 
 PyObject *
-read_cohorts(PyObject *known)
+read_cohorts(Known known)
 {
     Sum *sum = mmap(NULL, sizeof(Sum), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (sum == MAP_FAILED) {

@@ -201,7 +201,10 @@ births_cohorts(PyObject *module, PyObject *known)
         PyErr_SetString(PyExc_TypeError, "cohorts takes a dict of known stacks");
         return NULL;
     }
-    return is_main() ? read_cohorts(known) : NULL;
+    Known stacks = {known, is_main() ? PyDict_New() : NULL};
+    PyObject *rows = stacks.frames == NULL ? NULL : read_cohorts(stacks);
+    Py_XDECREF(stacks.frames);
+    return rows;
 }
 
 PyDoc_STRVAR(survivors_doc,
@@ -217,7 +220,13 @@ births_survivors(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "iiO!", &first, &last, &PyDict_Type, &known) || !is_main()) {
         return NULL;
     }
-    return samples == NULL ? PyList_New(0) : read_survivors(first, last, known);
+    if (samples == NULL) {
+        return PyList_New(0);
+    }
+    Known stacks = {known, PyDict_New()};
+    PyObject *rows = stacks.frames == NULL ? NULL : read_survivors(first, last, stacks);
+    Py_XDECREF(stacks.frames);
+    return rows;
 }
 
 PyDoc_STRVAR(show_pools_doc,

@@ -6,7 +6,7 @@
 #include "births.h"
 
 static PyObject *
-row_of(const Sample *sample, PyObject *known)
+row_of(const Sample *sample, Known known)
 {
     uint32_t serial = serial_of(sample->stack, known);
     if (serial == NO_SERIAL) {
@@ -20,7 +20,7 @@ row_of(const Sample *sample, PyObject *known)
 }
 
 PyObject *
-read_survivors(int first, int last, PyObject *known)
+read_survivors(int first, int last, Known known)
 {
     PyObject *rows = PyList_New(0);
     for (uint32_t number = 1; rows != NULL && number <= MOST_SAMPLES; number++) {

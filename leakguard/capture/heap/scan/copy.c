@@ -47,24 +47,37 @@
 
 /* ---- the region that Python's blocks come from in the copy ------------------------------------- */
 
-/* Sizes are rounded up to powers of two; what is freed waits in a list of its size. */
-#define SIZES 48
+/* Sizes are rounded up, small ones to 16 bytes, others to powers of two; what is freed waits in a list
+   of its size. */
 #define ROOM_HEADER ((size_t)16)
-#define SMALLEST 5 /* 32 bytes, the header included */
+#define STEP ((size_t)16)
+#define SMALL 512 /* bytes, the header included */
+#define SMALL_SIZES (SMALL / 16 + 1)
+#define SIZES (SMALL_SIZES + 38)
 
 static struct {
     char *start, *next, *end;
     void *free[SIZES];
 } region;
 
-static int
+static size_t
 size_index(size_t size)
 {
-    int index = SMALLEST;
-    while (((size_t)1 << index) < size) {
+    if (size <= SMALL) {
+        return (size + STEP - 1) / STEP;
+    }
+    size_t index = SMALL_SIZES;
+    while (((size_t)SMALL << (index - SMALL_SIZES + 1)) < size) {
         index++;
     }
     return index;
+}
+
+/* What blocks of a size have room for, the header included. */
+static size_t
+room_of(size_t index)
+{
+    return index < SMALL_SIZES ? index * STEP : (size_t)SMALL << (index - SMALL_SIZES + 1);
 }
 
 static int
@@ -76,22 +89,22 @@ is_in_region(const void *data)
 static void *
 region_malloc(void *context, size_t size)
 {
-    if (size > (size_t)1 << (SIZES - 2)) {
+    if (size > room_of(SIZES - 1) - ROOM_HEADER) {
         return NULL;
     }
-    int index = size_index(size + ROOM_HEADER);
+    size_t index = size_index((size ? size : 1) + ROOM_HEADER);
     char *block = region.free[index];
     if (block != NULL) {
         region.free[index] = *(void **)(block + ROOM_HEADER);
     }
     else {
-        if ((size_t)(region.end - region.next) < (size_t)1 << index) {
+        if ((size_t)(region.end - region.next) < room_of(index)) {
             return NULL;
         }
         block = region.next;
-        region.next += (size_t)1 << index;
+        region.next += room_of(index);
     }
-    *(size_t *)block = (size_t)index;
+    *(size_t *)block = index;
     return block + ROOM_HEADER;
 }
 
@@ -137,7 +150,7 @@ region_realloc(void *context, void *data, size_t size)
         void *moved = region_malloc(context, size);
         return moved == NULL || (size && copy_of_before(moved, data, size) < 0) ? NULL : moved;
     }
-    size_t before = ((size_t)1 << *(size_t *)((char *)data - ROOM_HEADER)) - ROOM_HEADER;
+    size_t before = room_of(*(size_t *)((char *)data - ROOM_HEADER)) - ROOM_HEADER;
     if (size <= before) {
         return data;
     }

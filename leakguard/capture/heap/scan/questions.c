@@ -86,6 +86,7 @@ scan_find_at(Scan *scan, PyObject *address)
     }
 
 NODE_GETTER(scan_object_at, Py_NewRef(scan->objects[node]))
+NODE_GETTER(scan_class_of, Py_NewRef((PyObject *)Py_TYPE(scan->objects[node])))
 NODE_GETTER(scan_path_of, PyLong_FromLong(scan->path_of[node]))
 NODE_GETTER(scan_size_of, PyLong_FromLongLong(scan->sizes[node]))
 NODE_GETTER(scan_kind_of, PyLong_FromLong(scan->kinds[node]))
@@ -311,6 +312,7 @@ PyMethodDef questions_methods[] = {
     {"find_at", (PyCFunction)scan_find_at, METH_O,
      "find_at(address)\n--\n\nReturn the node of the object that lies there, or -1."},
     {"object_at", (PyCFunction)scan_object_at, METH_O, "Return the object of a node."},
+    {"class_of", (PyCFunction)scan_class_of, METH_O, "Return the class of a node's object."},
     {"chain_to", (PyCFunction)scan_chain_to, METH_O, "Return the nodes from a root to a node."},
     {"path_of", (PyCFunction)scan_path_of, METH_O, "Return the path at which a node lies."},
     {"size_of", (PyCFunction)scan_size_of, METH_O, "Return the bytes of a node itself."},

@@ -1,0 +1,1 @@
+"""Programs that train on a GPU, each with one mistake or without it."""
