@@ -1,8 +1,8 @@
 """Play each training with its mistake and without.
 
-``python -m regression_tests.benchmarks.gpu -o FOLDER``: what is told of a leak is compared with what was planted: holder, phase, line, and the bytes that
-live on the device by torch's own count. Without CUDA ``--device cpu`` plays the same programs, as a
-test of this table.
+``python -m regression_tests.benchmarks.gpu -o FOLDER``: what is told of a leak is compared with
+what was planted: holder, phase, line, and the bytes that live on the device by torch's own count.
+Without CUDA ``--device cpu`` plays the same programs, as a test of this table.
 """
 
 from __future__ import annotations
