@@ -32,14 +32,14 @@ def alive(rounds=0, **wanted):
 """
 
 
-def run(body, *, before="", **environment):
+def run(body, *, before="", python=PYTHON, **environment):
     """Run a program that has started a record; return what it printed, word by word."""
     program = textwrap.dedent(before) + _BEGIN + textwrap.dedent(body)
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder) / "program.py"
         script.write_text(program, "utf-8")
         done = subprocess.run(
-            [PYTHON, "-X", "faulthandler", str(script)],
+            [python, "-X", "faulthandler", str(script)],
             env={**os.environ, "PYTHONPATH": str(HERE), **environment},
             capture_output=True,
             text=True,

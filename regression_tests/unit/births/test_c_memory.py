@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import platform
 import shutil
 import subprocess
+import sys
+import sysconfig
 
 import pytest
 from birth_programs import needs_births, run
@@ -54,6 +57,59 @@ def compiled(folder, name, source):
         check=True,
     )
     return str(library)
+
+
+# A program that is built for a fixed place and takes the addresses of functions, as the Pythons of
+# Debian and Ubuntu are and do: it has stand-ins for them, which others find in their place.
+FIXED = """
+#include <Python.h>
+#include <stdlib.h>
+int main(int count, char **words)
+{
+    void *(*volatile take)(size_t) = malloc;
+    void (*volatile give_back)(void *) = free;
+    give_back(take(1));
+    return Py_BytesMain(count, words);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def fixed_python(tmp_path_factory):
+    """This Python as a program that is no PIE; its path."""
+    told = sysconfig.get_config_vars()
+    if not told["Py_ENABLE_SHARED"]:
+        pytest.skip("this Python is no library")
+    folder = tmp_path_factory.mktemp("fixed")
+    (folder / "main.c").write_text(FIXED)
+    command = ["cc", "-no-pie", "-fno-pie", "-o", folder / "python", folder / "main.c"]
+    command += [f"-I{sysconfig.get_path('include')}", f"-L{told['LIBDIR']}"]
+    command += [f"-lpython{told['LDVERSION']}", f"-Wl,-rpath,{told['LIBDIR']}"]
+    subprocess.run(command, check=True)
+    return str(folder / "python")
+
+
+@needs_compiler
+def test_memory_is_recorded_where_the_program_has_stand_ins_of_the_functions(fixed_python, leaking):
+    said = run(
+        CALL
+        + """
+def call():
+    kept.extend(lib.leak(20_000) for _ in range(20))
+
+call()
+print(record.native_problem, 390_000 < alive(native=True) < 420_000)
+for block in kept:
+    lib.give_back(block)
+print(alive(native=True) < 10_000)
+""",
+        python=fixed_python,
+        LEAK=leaking,
+        PYTHONHOME=sys.base_prefix,
+        PYTHONPATH=os.pathsep.join(sys.path),
+    )
+
+    assert said == ["None", "True", "True"]
 
 
 @needs_compiler

@@ -197,13 +197,10 @@ static const struct {
 /* As the dynamic linker knows them: the entries of this library may be changed, too. */
 static void *real_functions[FUNCTIONS];
 
-static void
-find_real_functions(void)
-{
-    for (int i = 0; i < FUNCTIONS; i++) {
-        real_functions[i] = dlsym(RTLD_DEFAULT, functions[i].name);
-    }
-}
+/* The addresses of their stand-ins in a program that is built for a fixed place and takes theirs, as
+   the Pythons of Debian and Ubuntu are and do: who asks for the address of free gets that of the
+   stand-in, also the libraries. NULL where there is none. */
+static void *stand_ins[FUNCTIONS];
 
 static int
 function_named(const char *name)
@@ -224,7 +221,7 @@ hooked_dlsym(void *handle, const char *name)
     int i = handle != RTLD_DEFAULT && handle != RTLD_NEXT ? function_named(name) : -1;
     if (i >= 0) {
         void *found = dlsym(handle, name);
-        return found == real_functions[i] ? functions[i].hook : found;
+        return found && (found == real_functions[i] || found == stand_ins[i]) ? functions[i].hook : found;
     }
     return dlsym(handle, name);
 }
@@ -296,6 +293,61 @@ holds(const Object *object, const void *address)
     return (uintptr_t)address >= object->low && (uintptr_t)address < object->high;
 }
 
+/* ---- what the functions are ------------------------------------------------------------------------ */
+
+/* Note the stand-ins of the program itself, which comes first. */
+static int
+find_stand_ins(struct dl_phdr_info *info, size_t size, void *unused)
+{
+    Object program = {0};
+    (void)size, (void)unused;
+    read_segments(&program, info);
+    for (int table = 0; program.symbols && program.strings && table < 2; table++) {
+        for (size_t at = 0; program.tables[table] && at < program.counts[table]; at++) {
+            const ElfW(Sym) *symbol =
+                &program.symbols[ELF64_R_SYM(program.tables[table][at].r_info)];
+            int i = function_named(program.strings + symbol->st_name);
+            if (i >= 0 && symbol->st_shndx == SHN_UNDEF && symbol->st_value) {
+                stand_ins[i] = (void *)(program.base + symbol->st_value);
+            }
+        }
+    }
+    return 1;
+}
+
+/* Return a function as those find it that are loaded with the program: behind its stand-in. */
+static void *
+behind_stand_in(const char *name)
+{
+    void *program = dlopen(NULL, RTLD_LAZY), *found = NULL;
+    struct link_map *map = NULL;
+    if (program == NULL || dlinfo(program, RTLD_DI_LINKMAP, &map) != 0 || map == NULL) {
+        return NULL;
+    }
+    while (found == NULL && (map = map->l_next) != NULL) {
+        void *library = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
+        found = library == NULL ? NULL : dlsym(library, name);
+        if (library != NULL) {
+            dlclose(library);
+        }
+    }
+    dlclose(program);
+    return found;
+}
+
+static void
+find_real_functions(void)
+{
+    dl_iterate_phdr(find_stand_ins, NULL);
+    for (int i = 0; i < FUNCTIONS; i++) {
+        void *found = dlsym(RTLD_DEFAULT, functions[i].name);
+        int stands_in = found != NULL && found == stand_ins[i];
+        real_functions[i] = stands_in ? behind_stand_in(functions[i].name) : found;
+    }
+}
+
+/* ---- which objects are patched --------------------------------------------------------------------- */
+
 /* Return whether an object is patched at all, and which functions are for it. */
 static int
 is_wanted(Object *object)
@@ -320,10 +372,11 @@ is_wanted(Object *object)
 static int
 is_ours_to_change(const Object *object, const uintptr_t *entry, unsigned long kind, int i)
 {
-    if (real_functions[i] == NULL || *entry == (uintptr_t)real_functions[i]) {
+    void *now = (void *)*entry;
+    if (real_functions[i] == NULL || now == real_functions[i] || (now && now == stand_ins[i])) {
         return real_functions[i] != NULL;
     }
-    return kind == JUMP_SLOT && holds(object, (void *)*entry); /* not resolved yet */
+    return kind == JUMP_SLOT && holds(object, now); /* not resolved yet */
 }
 
 static void
@@ -393,6 +446,7 @@ const char *
 patch_libraries(void)
 {
     static unsigned long long patched;
+    static const char *problem; /* of what was loaded then */
     unsigned long long loads = 0;
     if (real_functions[0] == NULL) {
         find_real_functions();
@@ -404,13 +458,17 @@ patch_libraries(void)
         return "another tool (memray?) stands in the C library's functions";
     }
     dl_iterate_phdr(count_loads, &loads);
+    if (problem != NULL && loads == patched) {
+        return problem; /* to try again would cost as much as it did, each round */
+    }
+    problem = NULL;
     if (loads != patched || sentinel == NULL || *sentinel != hook) {
         int lost = sentinel != NULL && *sentinel != hook;
         dl_iterate_phdr(patch_object, NULL);
         patched = loads;
         if (sentinel == NULL || *sentinel != hook) {
             native_is_recorded = 0;
-            return "the C library's functions cannot be replaced here";
+            return problem = "the C library's functions cannot be replaced here";
         }
         if (lost) { /* what was freed meanwhile was not seen */
             return "";
