@@ -116,7 +116,7 @@ def metric_contribution(run: Run, metric: str, since: int | None = None) -> Cont
         grown = ((read(end.metrics) or 0) - (read(end.entry) or 0)) / taken
         parts[None] = grown - _outermost_sum(parts)
         rounds.append(parts)
-    return _mean(rounds)
+    return _mean(_without_set_up(rounds))
 
 
 def type_contribution(
@@ -216,9 +216,19 @@ def _differences(
     return list((near or far).values())
 
 
+def _totals(rounds: list[dict[str | None, float]]) -> list[float]:
+    return [abs(parts.get(None, 0.0) + _outermost_sum(parts)) for parts in rounds]
+
+
+def _without_set_up(rounds: list[dict[str | None, float]]) -> list[dict[str | None, float]]:
+    """Leave out the first generation if it added far more than any other: it sets up what stays."""
+    first, *others = _totals(rounds)
+    return rounds[1:] if others and first > _EVENT * max(others) else rounds
+
+
 def _without_events(rounds: list[dict[str | None, float]]) -> list[dict[str | None, float]]:
     """Leave out generations that added far more than usual, for example by an import."""
-    totals = [abs(parts.get(None, 0.0) + _outermost_sum(parts)) for parts in rounds]
+    totals = _totals(rounds)
     usual = [
         parts
         for parts, total in zip(rounds, totals, strict=True)

@@ -79,6 +79,10 @@ def _grows(finding: Finding) -> bool:
 
 
 def _seconds_a_generation(case: Case) -> float | None:
-    ends = [s.seconds for s in case.run.generation_ends() if s.seconds is not None]
-    lengths = [after - before for before, after in pairwise(ends)]
+    ends = [s for s in case.run.generation_ends() if s.seconds is not None]
+    lengths = [
+        ((after.seconds or 0.0) - (before.seconds or 0.0))
+        / max((after.generation or 0) - (before.generation or 0), 1)
+        for before, after in pairwise(ends)
+    ]
     return median(lengths) if lengths else None

@@ -43,18 +43,22 @@ def without_own_work(series: Series, ends: Mapping[int, Snapshot]) -> Series:
     shots = [ends[generation] for generation in at]
     worked = [shot.cost.tier > 0 for shot in shots]
     changes = [later - before for before, later in pairwise(values)]
+    apart = [later - before for before, later in pairwise(at)]
+    paces = [change / gap for change, gap in zip(changes, apart, strict=True)]
     quiet = [i for i in range(len(changes)) if not worked[i] and not worked[i + 1]]
     if len(quiet) < _QUIET_ENOUGH:
         return series
     own, kept = 0.0, [values[0]]
     for i, change in enumerate(changes):
         if worked[i] or shots[i + 1].cost.tier == _TRACED:
-            between = _between(series.name, shots[i], shots[i + 1])
+            pace = _usual(i, quiet, paces)
+            # Generations that were passed over in between are the program's.
+            between = _between(series.name, shots[i], shots[i + 1]) - pace * (apart[i] - 1)
             # The tracer's tables grow during the whole traced generation, so the guard's part may
             # be as large as the whole change.
             if shots[i + 1].cost.tier == _TRACED:
                 between = change
-            beside = change - _usual(i, quiet, changes)
+            beside = change - pace * apart[i]
             # Memory that a look left may be freed after a later look. A fall by more than looks
             # have left so far is the program's.
             own += max(0.0, min(between, beside)) or max(-own, min(0.0, max(between, beside)))
@@ -65,18 +69,22 @@ def without_own_work(series: Series, ends: Mapping[int, Snapshot]) -> Series:
 def left_by_looks(metric: str, ends: Mapping[int, Snapshot]) -> float | None:
     """Return the most that looks leave in a metric, in bytes per generation; None if unknown.
 
-    This counts the whole gain between a look and the next generation.
+    This counts the whole gain between a look and the next generation, if that was measured.
     """
     shots = list(ends.values())
-    read = [(end, following) for end, following in pairwise(shots) if following.entry]
+    read = [
+        (end, following)
+        for end, following in pairwise(shots)
+        if following.entry and not following.passed
+    ]
     looked = (pair for pair in read if pair[0].cost.tier > 0)
     left = sum(max(_between(metric, end, following), 0.0) for end, following in looked)
     return left / len(read) if read else None
 
 
-def _usual(i: int, quiet: list[int], changes: list[float]) -> float:
+def _usual(i: int, quiet: list[int], paces: list[float]) -> float:
     nearest = sorted(quiet, key=lambda j: abs(j - i))[:_QUIET_ENOUGH]
-    return median(changes[j] for j in nearest)
+    return median(paces[j] for j in nearest)
 
 
 def _between(metric: str, end: Snapshot, following: Snapshot) -> float:

@@ -72,6 +72,27 @@ def test_what_the_program_takes_between_generations_is_not_taken_for_the_guard_s
     assert 190 * KB < finding.bytes_per_generation < 210 * KB
 
 
+def passing_over(run: Run, every: int) -> Run:
+    """Return a run in which most generations after the first dozen were not measured."""
+    kept, passed = [], 0
+    for shot in run.snapshots:
+        if (shot.generation or 0) <= 12 or (shot.generation or 0) % every == 0:
+            kept.append(replace(shot, passed=passed or None))
+            passed = 0
+        else:
+            passed += 1
+    return replace(run, snapshots=tuple(kept))
+
+
+@pytest.mark.parametrize("own", [{}, {15: 3 * MB, 25: 700 * KB, 40: 500 * KB}])
+def test_growth_of_generations_passed_over_after_a_look_is_not_taken_for_the_guard_s(own):
+    run = passing_over(told(70 * KB, own), 5)
+    (finding,) = diagnose(run).findings
+    assert (finding.verdict, finding.started_at) == ("leak", 1)
+    assert 65 * KB < finding.bytes_per_generation < 75 * KB
+    assert diagnose(passing_over(told(0, own), 5)).verdict == "stable"
+
+
 def test_what_a_look_gives_back_does_not_bend_the_growth():
     given_back = STEPS | {19: -700 * KB, 39: -2 * MB}
     (finding,) = diagnose(told(70 * KB, given_back)).findings
