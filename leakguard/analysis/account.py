@@ -15,6 +15,7 @@ from leakguard.analysis.behind import in_front_of, with_memory_behind
 from leakguard.analysis.case import Case, Judged, slope
 from leakguard.analysis.consequence import joined
 from leakguard.analysis.defect import Defect, line_of, with_birth
+from leakguard.analysis.device_memory import shared_out
 from leakguard.analysis.group_holders import as_many, keeps_nothing
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.healthy import (
@@ -183,8 +184,7 @@ class _Settlement:
                 for d in self.defects
             )
         if growth.kind == "gpu":
-            tensors = (d for d in self.defects if d.kind in ("tensors", "autograd"))
-            return sum(d.bytes_rate or 0.0 for d in tensors) >= MAJORITY * rate
+            return self._explains_gpu(rate)
         if growth.name == "rss_shared":
             return self._maps() or self._named_bytes() >= MAJORITY * rate
         if growth.name in ("mapped", "address_space"):
@@ -196,6 +196,16 @@ class _Settlement:
             named = self._named_bytes() >= MAJORITY * rate
             return named or stacks or self._maps() or bool(self.filling)
         return False
+
+    def _explains_gpu(self, rate: float) -> bool:
+        """True if holders or tensors explain what a GPU gained, which holders then get."""
+        filling = [container for container in self._of("container") if container.fills]
+        with_it = shared_out(self.defects, filling, rate)
+        if with_it is not None:
+            self.defects = with_it
+            return True
+        tensors = (d for d in self.defects if d.kind in ("tensors", "autograd"))
+        return sum(d.bytes_rate or 0.0 for d in tensors) >= MAJORITY * rate
 
     def _maps(self) -> bool:
         return any(is_mapping(d.lead.type) for d in self.defects)

@@ -24,6 +24,7 @@ _IN_WORDS = {
     "data": "the {most} of data that it may have (RLIMIT_DATA)",
     "known": "its limit of {most}",
     "machine": "the {most} that the machine had for it",
+    "gpu": "the {most} of its GPU",
 }
 # Limits at which the kernel kills; at the others an allocation fails, or is slowed down.
 _KILLS = ("cgroup", "machine", "known")
@@ -97,7 +98,7 @@ def _last_ceiling(run: Run, near: Sequence[Snapshot]) -> Ceiling | None:
     brink = near[-1].brink
     assert brink is not None
     later = [s for s in known if s.serial > near[-1].serial]
-    if not later or brink.own is None:
+    if not later or brink.own is None or brink.ceiling.kind == "gpu":
         return brink.ceiling
     change = int(later[-1].metrics["rss"]) - brink.own
     return replace(brink.ceiling, used=max(brink.ceiling.used + change, 0))
@@ -120,8 +121,9 @@ def _held(run: Run, near: Sequence[Snapshot]) -> tuple[str, str | None, float | 
             f"; {when}no container held as much as a tenth of it, the largest was {first.path}",
             first.path, share, before,
         )  # fmt: skip
+    whose = "GPU memory" if brink.ceiling.kind == "gpu" else "memory"
     return (
-        f"; {when}about {100 * share:.0f} % of its memory was held by {first.path}"
+        f"; {when}about {100 * share:.0f} % of its {whose} was held by {first.path}"
         f"{_growth_in_words(first)}{_second(brink, share, run)}",
         first.path, share, before,
     )  # fmt: skip

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 from leakguard.capture.probe import Reading, Unavailable
+from leakguard.model.brink import Ceiling
+
+# How torch names the device that has run out, in its message.
+_NAMED = re.compile(r"\bGPU (\d+)\b")
 
 
 def gpu_memory() -> Reading:
@@ -26,3 +31,20 @@ def gpu_memory() -> Reading:
         reading["gpu_allocated"] += allocated
         reading["gpu_reserved"] += reserved
     return reading
+
+
+def gpu_ceiling(message: str) -> Ceiling | None:
+    """Return what torch has allocated, of how much, on the GPU that ran out of memory.
+
+    ``message`` is that of torch's exception. None if CUDA is not in use, or does not tell.
+    """
+    cuda = getattr(sys.modules.get("torch"), "cuda", None)
+    if cuda is None or not cuda.is_initialized():
+        return None
+    named = _NAMED.search(message)
+    try:
+        device = int(named[1]) if named else cuda.current_device()
+        most = cuda.get_device_properties(device).total_memory
+        return Ceiling("gpu", cuda.memory_allocated(device), most)
+    except Exception:  # the device has failed, not only its memory
+        return None

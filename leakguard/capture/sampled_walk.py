@@ -115,9 +115,12 @@ class _References:
 class _Walk:
     """One walk; it holds objects of the program, and must not outlive the public call."""
 
-    def __init__(self, steps: int, clock: Callable[[], float], until: float) -> None:
+    def __init__(
+        self, steps: int, clock: Callable[[], float], until: float, on_devices: bool
+    ) -> None:
         self.left, self.clock, self.until = steps, clock, until
-        self.describe = GraphAdapters(loaded()).describe
+        self.on_devices = on_devices
+        self.describe = GraphAdapters(loaded(), weighs_devices=on_devices).describe
         self.layouts: dict[int, ClassLayout] = {}
         self.seen: set[int] = set()
         self.kept: list[Any] = []  # nodes of memory, which nothing else refers to
@@ -191,7 +194,8 @@ class _Walk:
             return
         told, length = self._parts(item, layout)
         with_dict = len(told) == 2 and holds_dict(part for _, part in told)
-        place.bytes += weight * layout.size(item, len(told), with_dict)
+        if not self.on_devices:
+            place.bytes += weight * layout.size(item, len(told), with_dict)
         if length is not None and place.entries >= 0.0:
             place.entries += weight * length
         taken = sum(1 for key, _ in told if key == ELEMENT)
@@ -269,7 +273,11 @@ def _chosen(length: int) -> range:
 
 
 def estimate(
-    before: Mapping[Path, float], steps: int = MOST_STEPS, clock: Callable[[], float] | None = None
+    before: Mapping[Path, float],
+    steps: int = MOST_STEPS,
+    clock: Callable[[], float] | None = None,
+    *,
+    on_devices: bool = False,
 ) -> Estimate:
     """Return who holds the memory, estimated from samples.
 
@@ -277,10 +285,11 @@ def estimate(
         before: the sizes that an earlier walk returned; what has grown since is named first.
         steps: the most objects that are looked at.
         clock: seconds of CPU time.
+        on_devices: weigh what lies on GPUs and other devices, instead of host memory.
     """
     clock = clock or time.thread_time
     with collector_held():
-        walk = _Walk(steps, clock, clock() + LONGEST)
+        walk = _Walk(steps, clock, clock() + LONGEST, on_devices)
         try:
             own, libraries = _roots()
             # What a module holds is named by it, not by a function that works at it just now; and

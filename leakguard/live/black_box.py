@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from leakguard.capture.ceilings import Ceilings, FollowedLimit
+from leakguard.capture.gpu import gpu_ceiling
 from leakguard.capture.outside import reason_to_spare_heap
 from leakguard.capture.probe import reason_of
 from leakguard.capture.sampled_walk import A_STEP, MOST_STEPS, Estimate, Path, estimate
@@ -22,7 +23,7 @@ from leakguard.live.meter import CostMeter
 from leakguard.live.safety import Safety
 from leakguard.live.tripwire import Tripwire
 from leakguard.model import Cost, Snapshot
-from leakguard.model.brink import Brink, Failure
+from leakguard.model.brink import Brink, Ceiling, Failure
 from leakguard.model.units import format_bytes
 
 #: The shares of a limit at which a look is due.
@@ -91,6 +92,7 @@ class BlackBox:
     ceilings: Ceilings = field(default_factory=Ceilings)
     look: Callable[[Mapping[Path, float], int], Estimate] = estimate
     wire: Callable[[Callable[[], object]], Tripwire] = Tripwire
+    look_at_devices: Callable[[], Estimate] = lambda: estimate({}, on_devices=True)
     _tripwire: Tripwire | None = None
     _passed: float = 0.0
     _told: int = 0
@@ -131,12 +133,22 @@ class BlackBox:
         if failure is None:
             return
         self.safety.run(self.journal.fail, failure)
-        self.safety.run(self._look_after_failure)
+        self.safety.run(self._look_after_failure, failure)
 
-    def _look_after_failure(self) -> None:
+    def _look_after_failure(self, failure: Failure) -> None:
+        of_gpu = gpu_ceiling(failure.message) if _OUT_OF_MEMORY in failure.type else None
         watched = self.ceilings.read()
-        if watched:
+        if of_gpu is not None:
+            self._record_devices(of_gpu)
+        elif watched:
             self._record(watched[0], watched[0].ceiling.share)
+
+    def _record_devices(self, ceiling: Ceiling) -> None:
+        if (spares := reason_to_spare_heap()) is not None:
+            self._write(Brink(ceiling, ceiling.share, skipped=spares, own=ceiling.used))
+            return
+        found = self.look_at_devices()
+        self._write(Brink(ceiling, ceiling.share, found.holders, found.bytes, own=ceiling.used))
 
     def _check(self) -> None:
         if self._tripwire is None:
@@ -153,7 +165,7 @@ class BlackBox:
             self._passed = due
             self._record(watched[0], due)
         elif share >= THRESHOLDS[0] and math.floor(100 * share) > self._told:
-            self._write(watched[0], Brink(watched[0].ceiling))
+            self._write(Brink(watched[0].ceiling))
         self._told = max(self._told, math.floor(100 * share))
         self._arm(self.ceilings.read() or watched)
 
@@ -162,15 +174,13 @@ class BlackBox:
         try:
             found = self._estimate(watched)
         except Exception as error:
-            self._write(
-                watched, Brink(ceiling, threshold, skipped=reason_of(error), stalled=stalled)
-            )
+            self._write(Brink(ceiling, threshold, skipped=reason_of(error), stalled=stalled))
             return
         brink = Brink(
             ceiling, threshold, found.holders, found.bytes, bool(self._sizes),
             own=self.ceilings.own_bytes(), stalled=stalled,
         )  # fmt: skip
-        self._write(watched, brink)
+        self._write(brink)
 
     def _estimate(self, watched: FollowedLimit) -> Estimate:
         """Return who holds what; the look takes a share of what is left at most.
@@ -196,9 +206,10 @@ class BlackBox:
         if reserve is not None:
             reserve.close()
 
-    def _write(self, watched: FollowedLimit, brink: Brink) -> None:
-        at = watched.ceiling
-        label = f"Memory at {100 * at.share:.0f} % of its limit"
+    def _write(self, brink: Brink) -> None:
+        of_gpu = brink.ceiling.kind == "gpu"
+        at = f"at {100 * brink.ceiling.share:.0f} % of"
+        label = f"GPU memory {at} the device" if of_gpu else f"Memory {at} its limit"
         spent = self.meter.spent
         snapshot = Snapshot(
             self.journal.next_serial,
@@ -207,7 +218,7 @@ class BlackBox:
             generation=self.where(),
             seconds=self.meter.elapsed,
             cost=Cost(total=spent),
-            brink=replace(brink, own=self.ceilings.own_bytes()),
+            brink=brink if of_gpu else replace(brink, own=self.ceilings.own_bytes()),
         )
         self.journal.add(snapshot, None)
         self.journal.sync()

@@ -8,9 +8,9 @@ from typing import Literal
 from leakguard.model.holder import Holder
 
 #: What limits memory: a cgroup, the point from which a cgroup is slowed down, the limits of the
-#: process (RLIMIT_AS, RLIMIT_DATA), what the machine has left, or one that the run knew of (a
-#: cgroup's or the machine's).
-LimitKind = Literal["cgroup", "cgroup high", "address space", "data", "machine", "known"]
+#: process (RLIMIT_AS, RLIMIT_DATA), what the machine has left, one that the run knew of (a
+#: cgroup's or the machine's), or the memory of a GPU.
+LimitKind = Literal["cgroup", "cgroup high", "address space", "data", "machine", "known", "gpu"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Ceiling:
 
     For a cgroup, ``used`` is what all of its processes take, without the pages of files that the
     kernel can drop. For the machine, ``used`` is what this process takes and ``most`` is that and
-    what the machine has left.
+    what the machine has left. For a GPU, ``used`` is what torch has allocated in this process.
     """
 
     kind: LimitKind
@@ -49,7 +49,8 @@ class Brink:
             look.
         found: the bytes that the look accounts for.
         grew: whether an earlier look had remembered sizes, so that growth is known.
-        own: bytes of the process itself in RAM.
+        own: bytes of the process itself in RAM; if a GPU is the limit, those that torch has
+            allocated on it.
         skipped: why there was no look although one was due.
         stalled: the share of the last 10 seconds, in per cent, in which something waited for memory
             (PSI); None where the kernel does not tell.

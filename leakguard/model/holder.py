@@ -61,6 +61,8 @@ class Holder:
             to sampled blocks that are alive; most bytes first. Empty without a record of births.
         kept_at: the lines of the program's source that add to it, ``trainer.py:93 in validate``;
             empty if the source was not read, or if it does not show this clearly.
+        device_bytes: bytes on GPUs and other devices behind the entries, which no other number
+            here contains; None if there are none.
     """
 
     path: str
@@ -78,6 +80,7 @@ class Holder:
     onward: tuple[Hop, ...] = ()
     born: tuple[Birthplace, ...] = ()
     kept_at: tuple[str, ...] = ()
+    device_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

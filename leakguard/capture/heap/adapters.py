@@ -112,11 +112,21 @@ class GraphAdapters:
     An instance keeps the memory nodes of one graph, and must not outlive the public call.
     """
 
-    def __init__(self, frameworks: Frameworks, own_memory: OwnMemory | None = None) -> None:
-        """``own_memory`` is the compiled scan's function that reads arrays owning plain memory."""
+    def __init__(
+        self,
+        frameworks: Frameworks,
+        own_memory: OwnMemory | None = None,
+        *,
+        weighs_devices: bool = False,
+    ) -> None:
+        """Describe classes of these frameworks.
+
+        ``own_memory`` is the compiled scan's function that reads arrays owning plain memory. With
+        ``weighs_devices``, memory nodes have the bytes on devices instead of those of the host.
+        """
         self._frameworks = frameworks
         self._own_memory = own_memory
-        self._memory = _MemoryMap()
+        self._memory = _MemoryMap(weighs_devices)
 
     def describe(self, cls: type) -> ClassLayout:
         """Return how to size the instances of a class, and how to read what they refer to."""
@@ -140,6 +150,10 @@ class GraphAdapters:
     def memory_at(self, address: int) -> Memory | None:
         """Return the host memory of an array or tensor that begins at ``address``, or None."""
         return self._memory.at(address)
+
+    def on_devices(self) -> list[tuple[Memory, int]]:
+        """Return the node and the bytes of each buffer that is not in host memory."""
+        return self._memory.on_devices()
 
     def _array_reader(self, numpy: Numpy) -> Reader:
         references, getters = array_reader(numpy), numpy.getters
@@ -190,7 +204,8 @@ class _MemoryMap:
     if a buffer of that page ends late enough.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, weighs_devices: bool) -> None:
+        self._weighs_devices = weighs_devices
         self._nodes: dict[tuple[str, int], tuple[int, Memory]] = {}
         self._large: list[int] = []
         self._small: defaultdict[int, list[int]] = defaultdict(list)
@@ -200,6 +215,14 @@ class _MemoryMap:
         """Return the node of the host memory that begins at ``start``; None if there is none."""
         known = self._nodes.get(("cpu", start))
         return None if known is None else known[1]
+
+    def on_devices(self) -> list[tuple[Memory, int]]:
+        """Return the node and the bytes of each buffer that is not in host memory."""
+        return [
+            (node, end - start)
+            for (device, start), (end, node) in self._nodes.items()
+            if device != "cpu"
+        ]
 
     def own(self, start: int, size: int) -> Memory:
         """Return the node of host memory that is known to lie inside no other buffer."""
@@ -219,6 +242,8 @@ class _MemoryMap:
         around = self._around(buffer) if buffer.device == "cpu" else None
         if around is not None:
             return around
+        if self._weighs_devices:
+            return self._made(buffer, Memory(0 if buffer.device == "cpu" else buffer.bytes))
         return self._made(buffer, Memory(extra + (buffer.bytes if buffer.device == "cpu" else 0)))
 
     def _made(self, buffer: Buffer, node: Memory) -> Memory:

@@ -35,12 +35,14 @@ class CarriedGraphs:
         torch: None if torch is not loaded.
         rooted: the number of nodes that are reachable from a root.
         containers: the paths of containers.
+        on_devices: some nodes with much memory on a GPU or another device, largest first.
     """
 
     graph: Graph
     torch: Torch | None
     rooted: int
     containers: Collection[int]
+    on_devices: Sequence[int] = ()
 
     def largest(self) -> list[tuple[int, set[int]]]:
         """Return, for the largest backward graphs, the tensor that holds it and its nodes.
@@ -71,8 +73,12 @@ class CarriedGraphs:
     def _heads(self) -> Iterator[int]:
         """Yield the rooted tensors, outside containers, that first led to a large graph."""
         graph, torch = self.graph, self.torch
-        for node in graph.heavy(_LARGE) if torch is not None else ():
-            if node < self.rooted and torch and derives(graph.class_of(node), torch.kind):
+        if torch is None:
+            return
+        saving = map(self.tensor_before, self.on_devices)
+        large = [*graph.heavy(_LARGE), *(tensor for tensor in saving if tensor is not None)]
+        for node in dict.fromkeys(large):
+            if node < self.rooted and derives(graph.class_of(node), torch.kind):
                 above = graph.chain_to(node)[-2:]
                 in_container = graph.path_of(above[0]) in self.containers
                 if not in_container and any(map(self._is_backward, graph.children(node))):

@@ -20,12 +20,12 @@ from leakguard.capture.heap.classes import derives, qualified_name
 from leakguard.capture.heap.collector import collector_held
 from leakguard.capture.heap.contents import Contents
 from leakguard.capture.heap.cycle import cycles_among
+from leakguard.capture.heap.device_memory import DeviceMemory
 from leakguard.capture.heap.engine import address_of
-from leakguard.capture.heap.frameworks import Frameworks
-from leakguard.capture.heap.graph import Graph, MakeGraph
+from leakguard.capture.heap.graph import MakeGraph
 from leakguard.capture.heap.growth import PathGrowth, PathMemory
 from leakguard.capture.heap.half_built import entries_of
-from leakguard.capture.heap.held_survivors import HeldSurvivors, MemoryAt
+from leakguard.capture.heap.held_survivors import HeldSurvivors
 from leakguard.capture.heap.kept_in_c import KeptInC
 from leakguard.capture.heap.layout import DICT, MEMORY
 from leakguard.capture.heap.path_tree import NAMESPACE, NO_NODE
@@ -39,7 +39,7 @@ from leakguard.capture.heap.traces import (
     trace_to,
 )
 from leakguard.capture.heap.traits import traits_of
-from leakguard.capture.heap.walked_graph import ADRIFT, walk_graph
+from leakguard.capture.heap.walked_graph import ADRIFT, WalkedGraph, walk_graph
 from leakguard.model.census import GRAPH_NODE, LargeObject
 from leakguard.model.holder import ELEMENT, Holder, Hop
 
@@ -53,6 +53,9 @@ _BUFFER = 65_536
 # belong to the interpreter and to libraries. So at least ten of them can be the program's.
 _BY_WEIGHT = 2
 _SEVERAL = 2
+# Of so many of the largest buffers on a GPU it is asked whether a backward graph has saved them.
+# Chosen, small: a chain that leads to one may be a hundred thousand nodes long.
+_LARGEST = 20
 _NUMBERS = (object, bool, int, float)
 
 
@@ -75,11 +78,9 @@ def take_inspection(
     with collector_held(), closing(walk_graph(make_graph, (), borrows=True)) as walked:
         graph, frameworks = walked.graph, walked.frameworks
         with frameworks.quiet():
-            look = _Questions(graph, frameworks, limit, walked.rooted)
+            look = _Questions(walked, limit)
             born = None if survivors is None else survivors()
-            holders, after, growing = look.holders(
-                memory, suspects, born, walked.adapters.memory_at
-            )
+            holders, after, growing = look.holders(memory, suspects, born)
             answers = look.held(targets)
             large_objects = look.large(large)
             adrift, adrift_bytes = walked.adrift
@@ -114,7 +115,7 @@ def _with_lines(holders: Sequence[Holder], seconds: float) -> tuple[Holder, ...]
 def take_memory(make_graph: MakeGraph) -> PathMemory:
     """Walk the object graph for the first time; return the memory for the next look."""
     with collector_held(), closing(walk_graph(make_graph, (), borrows=True)) as walked:
-        look = _Questions(walked.graph, walked.frameworks, 0, walked.rooted)
+        look = _Questions(walked, 0)
         after, _ = look.remember(PathMemory())
         return after
 
@@ -122,16 +123,21 @@ def take_memory(make_graph: MakeGraph) -> PathMemory:
 class _Questions:
     """Answers the questions of one inspection from one walked graph."""
 
-    def __init__(self, graph: Graph, frameworks: Frameworks, limit: int, rooted: int) -> None:
+    def __init__(self, walked: WalkedGraph, limit: int) -> None:
+        graph, frameworks, rooted = walked.graph, walked.frameworks, walked.rooted
         self._graph = graph
         self._frameworks = frameworks
+        self._memory_at = walked.adapters.memory_at
+        self._devices = DeviceMemory(graph, walked.adapters.on_devices())
         self._limit = limit
         self._contents = Contents()
         self._paths = graph.path_columns()
         self._containers = graph.containers()
         self._at_container = frozenset(self._containers)
         self._buffers = self._large_leaves()
-        self._carried = CarriedGraphs(graph, frameworks.torch, rooted, self._at_container)
+        self._carried = CarriedGraphs(
+            graph, frameworks.torch, rooted, self._at_container, self._devices.largest(_LARGEST)
+        )
         self._in_c = KeptInC(graph, rooted)
         self._suspects: list[int] = []  # one node of each growing class
 
@@ -140,13 +146,13 @@ class _Questions:
         memory: PathMemory,
         suspects: Sequence[str],
         survivors: Survivors | None,
-        memory_at: MemoryAt,
     ) -> tuple[tuple[Holder, ...], PathMemory, dict[str, PathGrowth]]:
         """Return the containers worth naming, the memory for the next look, and growth by path."""
         after, grown = self.remember(memory)
-        kept = self._kept(survivors, grown, memory_at)
-        gaining = [] if kept is None else kept.paths()
-        chosen = self._chosen(grown, suspects, gaining)
+        kept = self._kept(survivors, grown)
+        on_devices = self._devices.by_path(self._are_containers())
+        large = [path for path, size in on_devices.most_common() if size >= _WORTH_NAMING]
+        chosen = self._chosen(grown, suspects, [] if kept is None else kept.paths(), large)
         members = self._graph.members([path for path, _ in chosen])
         measured = self._graph.retained([(nodes, False) for nodes in members])
         ranked = sorted(
@@ -156,6 +162,8 @@ class _Questions:
         holders, growing = [], {}
         for (path, growth), nodes, retained in ranked:
             holder = self._holder(path, nodes, retained, growth)
+            if on_devices[path] and holder.device_bytes is None:
+                holder = replace(holder, device_bytes=on_devices[path])
             if kept is not None:
                 holder = replace(holder, born=kept.born(path))
             holders.append(holder)
@@ -179,6 +187,7 @@ class _Questions:
                     entries=len(nodes),
                     retained_bytes=retained.bytes,
                     graph_nodes=len(nodes),
+                    device_bytes=self._devices.saved_by(list(nodes)) or None,
                 )
             )
         return found
@@ -221,20 +230,28 @@ class _Questions:
         return {path: None for path in large if path not in self._at_container}
 
     def _kept(
-        self, survivors: Survivors | None, grown: Sequence[PathGrowth], memory_at: MemoryAt
+        self, survivors: Survivors | None, grown: Sequence[PathGrowth]
     ) -> HeldSurvivors | None:
         """Return the survivors by the container that gains them; None without a birth record."""
         if survivors is None:
             return None
+        growing = {change.path for change in grown}
+        kinds, containers = self._paths.kind, self._are_containers()
+        return HeldSurvivors(self._graph, survivors, self._memory_at, containers, growing, kinds)
+
+    def _are_containers(self) -> bytes:
+        """Return a byte for each path, nonzero if containers lie there that are no namespaces."""
         containers = bytearray(len(self._paths.kind))
         for path in self._containers:
             containers[path] = self._paths.kind[path] != NAMESPACE
-        growing = {change.path for change in grown}
-        kinds = self._paths.kind
-        return HeldSurvivors(self._graph, survivors, memory_at, bytes(containers), growing, kinds)
+        return bytes(containers)
 
     def _chosen(
-        self, grown: Sequence[PathGrowth], suspects: Sequence[str], gaining: Sequence[int]
+        self,
+        grown: Sequence[PathGrowth],
+        suspects: Sequence[str],
+        gaining: Sequence[int],
+        on_devices: Sequence[int],
     ) -> list[tuple[int, PathGrowth | None]]:
         below = self._paths.below
         ranked = sorted(grown, key=lambda change: (change.growth.rest, -below[change.path]))
@@ -248,9 +265,10 @@ class _Questions:
         chosen: dict[int, PathGrowth | None] = {g.path: g for g in islice(others, self._limit)}
         for path in self._holder_nodes(suspects):
             chosen.setdefault(path, None)
-        own = (path for path in gaining if self._is_programs(self._paths.sample[path]))
-        for path in islice(own, self._limit):
-            chosen.setdefault(path, None)
+        for ranking in (gaining, on_devices):
+            own = (path for path in ranking if self._is_programs(self._paths.sample[path]))
+            for path in islice(own, self._limit):
+                chosen.setdefault(path, None)
         big = [
             path
             for path in self._containers
@@ -348,7 +366,8 @@ class _Questions:
         The path counts only the nodes of one chain; the result has the number of all nodes, and
         the earlier number is scaled in proportion.
         """
-        nodes, chain = len(self._carried.behind([tensor])), self._paths.entries[path]
+        behind = self._carried.behind([tensor])
+        nodes, chain = len(behind), self._paths.entries[path]
         before = round(nodes * growth.before / chain) if growth and chain else None
         return replace(
             self._bare_holder(tensor, growth),
@@ -357,6 +376,7 @@ class _Questions:
             before=before,
             retained_bytes=retained.bytes,
             graph_nodes=nodes,
+            device_bytes=self._devices.saved_by(list(behind)) or None,
         )
 
     def _is_buffer(self, path: int) -> bool:

@@ -72,9 +72,12 @@ def _line(kind: str) -> int:
 
 def _grown(told: Report) -> str:
     """Return the megabytes a generation by which what is allocated on the device grew, by torch."""
-    read = [s.metrics["gpu_allocated"] for s in told.run.snapshots if "gpu_allocated" in s.metrics]
-    half = read[len(read) // 2 :]
-    return f"{(half[-1] - half[0]) / (len(half) - 1) / 1e6:.2f}" if len(half) > 1 else ""
+    ends = [end for end in told.run.generation_ends() if "gpu_allocated" in end.metrics]
+    late = ends[len(ends) // 2 :]
+    if len(late) < 2:
+        return ""
+    grown = late[-1].metrics["gpu_allocated"] - late[0].metrics["gpu_allocated"]
+    return f"{grown / ((late[-1].generation or 0) - (late[0].generation or 0)) / 1e6:.2f}"
 
 
 def _word(right: bool) -> str:

@@ -114,6 +114,19 @@ def test_gpu_that_ran_out_is_named_by_its_exception():
     assert death.sentence.endswith("there was no look near the limit")
 
 
+def test_who_held_a_gpu_that_ran_out_is_told_by_what_was_allocated_there():
+    told = brink(1, 11.0, 0.03, look=True, kind="gpu", holders=(replace(HELD, before=None),))
+    assert told.brink is not None
+    told = replace(told, brink=replace(told.brink, own=700_000_000))
+    death = death_of(run_of(told, failure=Failure("torch.OutOfMemoryError", "GPU 0 has ...")))
+
+    assert death.sentence == (
+        "died of memory in generation 412 (torch.OutOfMemoryError, at 3 % of the 1.0 GB of its "
+        "GPU); 0.0 s before the last record, about 87 % of its GPU memory was held by "
+        "__main__.history[*]"
+    )
+
+
 def test_look_that_was_not_affordable_is_said_and_no_holder_is_invented():
     near = brink(1, 100.0, 0.99, look=True, holders=(), skipped="no look: only 182 kB were left")
     death = death_of(run_of(near))

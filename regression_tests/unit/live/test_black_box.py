@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -60,6 +61,30 @@ class NoWire:
     def __init__(self, call): ...
     def start(self): ...
     def stop(self): ...
+
+
+class OutOfMemoryError(RuntimeError):
+    """As torch's, for a GPU and for the CPU."""
+
+
+class FakeCuda:
+    """The part of ``torch.cuda`` that tells of a device."""
+
+    @staticmethod
+    def is_initialized():
+        return True
+
+    @staticmethod
+    def current_device():
+        return 0
+
+    @staticmethod
+    def memory_allocated(device):
+        return {0: 1, 1: 30 * GB}[device]
+
+    @staticmethod
+    def get_device_properties(device):
+        return SimpleNamespace(total_memory=80 * GB)
 
 
 @pytest.fixture
@@ -142,15 +167,36 @@ def test_a_look_takes_a_share_of_what_is_left(box):
     assert asked[0][1] < 4_000_000 / 400
 
 
+def test_gpu_that_ran_out_is_looked_at_and_not_the_host(box, monkeypatch):
+    made, asked = box
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=FakeCuda))
+    held = Holder("trainer.kept[*]", "torch.Tensor", 9, retained_bytes=29 * GB)
+    made.look_at_devices = lambda: Estimate((held,), {}, 30 * GB, 5, True)
+
+    made.fail(OutOfMemoryError("CUDA out of memory. GPU 1 has a total capacity of 80 GB"))
+
+    (line,) = made.journal.lines
+    assert line.ceiling == Ceiling("gpu", 30 * GB, 80 * GB)
+    assert (line.holders, line.own, line.threshold) == ((held,), 30 * GB, line.ceiling.share)
+    assert asked == []
+
+
+def test_without_cuda_the_host_is_looked_at(box, monkeypatch):
+    made, asked = box
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+
+    made.fail(OutOfMemoryError("not enough memory: you tried to allocate 8 GB"))
+
+    (line,) = made.journal.lines
+    assert line.ceiling.kind == "cgroup"
+    assert len(asked) == 1
+
+
 def test_a_look_that_fails_is_told_and_hurts_nobody(box):
     made, _ = box
     made.look = lambda before, steps: 1 / 0
 
     assert "ZeroDivisionError" in at(made, 0.9)[0].skipped
-
-
-class OutOfMemoryError(RuntimeError):
-    """As torch names its own."""
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,54 @@
+"""Memory on devices such as GPUs, by the containers that it lies in.
+
+The numbers of a walk are of host memory only.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from leakguard.capture.heap.graph import Graph
+from leakguard.capture.heap.layout import Memory
+from leakguard.capture.heap.path_tree import NO_NODE
+
+
+class DeviceMemory:
+    """The buffers on devices that one walk has met."""
+
+    def __init__(self, graph: Graph, buffers: Iterable[tuple[Memory, int]]) -> None:
+        """``buffers`` are nodes of the graph, each with its bytes on a device."""
+        found = ((graph.find(memory), size) for memory, size in buffers)
+        self._graph = graph
+        self._bytes = {node: size for node, size in found if node != NO_NODE}
+
+    def largest(self, most: int) -> list[int]:
+        """Return one buffer of each of the paths with the most bytes, largest first."""
+        sums, samples = Counter[int](), dict[int, int]()
+        for node, size in self._bytes.items():
+            path = self._graph.path_of(node)
+            sums[path] += size
+            samples.setdefault(path, node)
+        return [samples[path] for path, _ in sums.most_common(most)]
+
+    def by_path(self, containers: bytes) -> Counter[int]:
+        """Return the bytes behind each path at which containers lie.
+
+        ``containers`` has a byte for each path, nonzero if containers lie there. What is behind
+        a container of containers counts for both.
+        """
+        sums: Counter[int] = Counter()
+        nodes = list(self._bytes)
+        for node, way in zip(nodes, self._graph.ways(nodes, containers), strict=True):
+            for path in {path for path, _ in way}:
+                sums[path] += self._bytes[node]
+        return sums
+
+    def saved_by(self, backward: Sequence[int]) -> int:
+        """Return the bytes of the tensors that nodes of backward graphs have saved."""
+        if not self._bytes:
+            return 0
+        children = self._graph.children
+        saved = {tensor for node in backward for tensor in children(node)}
+        held = {memory for tensor in saved for memory in children(tensor)}
+        return sum(self._bytes.get(memory, 0) for memory in held)
