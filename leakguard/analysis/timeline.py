@@ -188,7 +188,7 @@ class Timeline:
             )
             # The last generations of a long run may not be recorded. The look then stands for a
             # later generation, so that their growth is counted too.
-            at = look.generation or last
+            at = look.generation or last + (look.passed or 0)
             if at > last + 1:
                 ends[at] = replace(counted, generation=at, metrics={}, entry={}, phases={})
             else:

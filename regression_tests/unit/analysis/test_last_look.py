@@ -107,3 +107,19 @@ def only_memory(told: Snapshot, left: float) -> Snapshot:
     census = told.census and Census({"list": TypeCount(900, 80 * KB)})
     metrics = {"heap_in_use": 40 * MB + gained, "python_in_use": 50 * MB}
     return replace(told, metrics=metrics, census=census, holders=())
+
+
+def test_look_after_the_loop_stands_for_the_last_generation_also_if_that_was_passed_over():
+    seen = {1: 20, 2: 40, 3: 60, 4: 80, 5: 100}
+    ends = [
+        Snapshot(n, f"Gen {n}", "generation", generation=n, metrics={"rss": 10**8 + 20_000 * n},
+                 census=Census({"app.Sample": TypeCount(count, 1_000 * count)}))
+        for n, count in seen.items()
+    ]  # fmt: skip
+    look = Snapshot(
+        6, "Loop ended", "end", metrics={"rss": 10**8 + 20_000 * 400}, passed=395,
+        census=Census({"app.Sample": TypeCount(8_000, 8_000_000)}),
+    )  # fmt: skip
+    (finding,) = diagnose(Run(RunInfo(), (*ends, look), finished=True)).findings
+    assert finding.type == "app.Sample"
+    assert finding.count_per_generation == pytest.approx(20, rel=0.01)
