@@ -110,16 +110,16 @@ def only_memory(told: Snapshot, left: float) -> Snapshot:
 
 
 def test_look_after_the_loop_stands_for_the_last_generation_also_if_that_was_passed_over():
-    seen = {1: 20, 2: 40, 3: 60, 4: 80, 5: 100}
-    ends = [
-        Snapshot(n, f"Gen {n}", "generation", generation=n, metrics={"rss": 10**8 + 20_000 * n},
-                 census=Census({"app.Sample": TypeCount(count, 1_000 * count)}))
-        for n, count in seen.items()
-    ]  # fmt: skip
-    look = Snapshot(
-        6, "Loop ended", "end", metrics={"rss": 10**8 + 20_000 * 400}, passed=395,
-        census=Census({"app.Sample": TypeCount(8_000, 8_000_000)}),
-    )  # fmt: skip
+    def end(n: int, passed: int | None = None) -> Snapshot:
+        return Snapshot(
+            n, f"Gen {n}", "generation", generation=n, passed=passed,
+            metrics={"rss": 100 * MB + 20 * KB * n},
+            census=Census({"app.Sample": TypeCount(20 * n, 20 * KB * n)}) if n < 7 else None,
+        )  # fmt: skip
+
+    look = replace(end(80, 20), moment="end", generation=None, census=Census(
+        {"app.Sample": TypeCount(1_600, 1_600 * KB)}))  # fmt: skip
+    ends = [*map(end, range(1, 13)), *(end(n, 11) for n in (24, 36, 48, 60))]
     (finding,) = diagnose(Run(RunInfo(), (*ends, look), finished=True)).findings
     assert finding.type == "app.Sample"
     assert finding.count_per_generation == pytest.approx(20, rel=0.01)
