@@ -114,7 +114,7 @@ def test_look_after_the_loop_stands_for_the_last_generation_also_if_that_was_pas
         return Snapshot(
             n, f"Gen {n}", "generation", generation=n, passed=passed,
             metrics={"rss": 100 * MB + 20 * KB * n},
-            census=Census({"app.Sample": TypeCount(20 * n, 20 * KB * n)}) if n < 7 else None,
+            census=Census({"app.Sample": TypeCount(20 * n, 20 * KB * n)}) if n < 4 else None,
         )  # fmt: skip
 
     look = replace(end(80, 20), moment="end", generation=None, census=Census(
