@@ -184,7 +184,7 @@ class _Settlement:
                 for d in self.defects
             )
         if growth.kind == "gpu":
-            return self._explains_gpu(rate)
+            return self._explains_gpu(growth)
         if growth.name == "rss_shared":
             return self._maps() or self._named_bytes() >= MAJORITY * rate
         if growth.name in ("mapped", "address_space"):
@@ -197,15 +197,12 @@ class _Settlement:
             return named or stacks or self._maps() or bool(self.filling)
         return False
 
-    def _explains_gpu(self, rate: float) -> bool:
-        """True if holders or tensors explain what a GPU gained, which holders then get."""
+    def _explains_gpu(self, growth: Growth) -> bool:
+        """True if defects explain what a GPU gained; they get it then."""
         filling = [container for container in self._of("container") if container.fills]
-        with_it = shared_out(self.defects, filling, rate)
-        if with_it is not None:
-            self.defects = with_it
-            return True
-        tensors = (d for d in self.defects if d.kind in ("tensors", "autograd"))
-        return sum(d.bytes_rate or 0.0 for d in tensors) >= MAJORITY * rate
+        with_it = shared_out(self.defects, filling, growth)
+        self.defects = self.defects if with_it is None else with_it
+        return with_it is not None
 
     def _maps(self) -> bool:
         return any(is_mapping(d.lead.type) for d in self.defects)
