@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from leakguard.analysis.knowledge.advice import KEPT_EXCEPTION
 from leakguard.analysis.knowledge.handles import POOLS
@@ -30,6 +30,7 @@ class Place:
         types: a regular expression that is searched in the names of the entries' type and of the
             last types on the path.
         account: True if the interpreter keeps records there of objects that others made and own.
+        bound: the most entries that a library keeps there, which a walk cannot read.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Place:
     source: str = ""
     called: str | None = None
     account: bool = False
+    bound: int | None = None
 
     def fits(self, path: str, types: Iterable[str]) -> bool:
         """Return True for a container at ``path`` with these types in and around it."""
@@ -91,6 +93,14 @@ PLACES: tuple[Place, ...] = (
         source="atexit.unregister",
         called="functions registered with atexit",
         account=True,
+    ),
+    Place(
+        "digests of the messages of a Jupyter kernel",
+        "nothing: jupyter_client drops old digests once there are 65,536",
+        path=r"\bdigest_history\b",
+        source="jupyter_client.session.Session.digest_history_size",
+        called="digests of messages that a Jupyter session has seen",
+        bound=65_536,
     ),
     Place(
         "callbacks of the collector",
@@ -332,6 +342,12 @@ def place_of(holder: Holder) -> Place | None:
     """Return the first place that matches a container; None if none does."""
     types = [holder.element, *(hop.type for hop in holder.trace[-_NEARBY_TYPES:])]
     return next((place for place in PLACES if place.fits(holder.path, types)), None)
+
+
+def with_bound(holder: Holder) -> Holder:
+    """Return a container with the bound that its library keeps, if it states none itself."""
+    place = place_of(holder) if holder.capacity is None else None
+    return holder if place is None or place.bound is None else replace(holder, capacity=place.bound)
 
 
 def keeps_self(path: str, type_name: str) -> bool:

@@ -11,6 +11,7 @@ from statistics import median_low
 from leakguard.analysis.birthplace import Trail
 from leakguard.analysis.case import Case, slope
 from leakguard.analysis.growth import Evidence, Growth
+from leakguard.analysis.knowledge.places import with_bound
 from leakguard.analysis.tolerance import (
     BEYOND_CHANCE,
     BYTES_FLOOR,
@@ -70,8 +71,9 @@ def looks_at_holders(case: Case) -> list[Look]:
 
 
 def _one_a_path(holders: tuple[Holder, ...]) -> tuple[Holder, ...]:
-    """Return one holder per path: the first, which is the largest."""
-    return tuple({holder.path: holder for holder in reversed(holders)}.values())[::-1]
+    """Return one holder per path, the first, which is the largest; with bounds that are known."""
+    first = {holder.path: holder for holder in reversed(holders)}
+    return tuple(map(with_bound, reversed(first.values())))
 
 
 def _histories(looks: list[Look]) -> list[History]:

@@ -2,7 +2,7 @@
 
 ``python -m regression_tests.benchmarks.attach programs -o reports/attach`` writes the table of
 programs, ``cycles`` that of attaching to one process and leaving it again and again, ``memray``
-that of ``memray attach`` on some of them.
+that of ``memray attach`` on some of them. The notebook's kernel needs ipykernel.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 from leakguard.launch.attach.attached_run import Timetable
@@ -35,6 +36,7 @@ CASES = (
     ("tasks", "", "asyncio"),
     ("pool", "", "the parent of a `multiprocessing.Pool`"),
     ("training", "", "a training with torch"),
+    *((("kernel", "", "a notebook's kernel"),) if find_spec("ipykernel") else ()),
     ("lock", "", "the main thread waits for a worker"),
     ("busy", "", "four threads that compute without a pause"),
     ("collector", "", "in the middle of the collector"),

@@ -16,6 +16,8 @@ PROGRAMS = Path(__file__).parent / "programs"
 _KNOWN = ("3.10", "3.11", "3.12", "3.13")
 # Processor time after which a program has begun its work, in clock ticks, and seconds to wait.
 _BEGUN, _START_SECONDS = 5, 20.0
+# Seconds more for a program that imports much before it begins.
+_IMPORTS = {"kernel": 4.0, "training": 4.0}
 
 
 def interpreters() -> dict[str, str]:
@@ -58,6 +60,7 @@ def running(
     ):
         try:
             _wait_until_begun(process.pid)
+            time.sleep(_IMPORTS.get(program, 0.2))
             yield process
         finally:
             process.kill()
@@ -67,7 +70,6 @@ def _wait_until_begun(pid: int) -> None:
     deadline = time.monotonic() + _START_SECONDS
     while _ticks(pid) < _BEGUN and time.monotonic() < deadline:
         time.sleep(0.05)
-    time.sleep(0.2)
 
 
 def _ticks(pid: int) -> int:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from leakguard.analysis.knowledge import place_of
+from leakguard.analysis.knowledge.places import with_bound
 from leakguard.analysis.remedy import remedy
 from leakguard.model import Holder, Hop
 
@@ -125,3 +128,10 @@ def test_container_of_the_program_is_no_special_place(found):
 def test_kept_graphs_need_another_fix_than_the_place_they_are_in():
     kept = holder("app.writer.history[*]", "float", graph_nodes=100)
     assert "item()" in remedy("torch.Tensor", kept)
+
+
+def test_bound_that_a_library_keeps_is_known():
+    digests = holder("app.session._trait_values['digest_history'][*]", "bytes")
+    assert with_bound(digests).capacity == 65_536
+    assert with_bound(replace(digests, capacity=7)).capacity == 7
+    assert with_bound(holder("app.history[*]", "bytes")).capacity is None
