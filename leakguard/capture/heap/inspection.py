@@ -18,7 +18,6 @@ from leakguard.capture.heap.capacity import capacity_of
 from leakguard.capture.heap.carried_graphs import CarriedGraphs
 from leakguard.capture.heap.classes import derives, qualified_name
 from leakguard.capture.heap.collector import collector_held
-from leakguard.capture.heap.contents import Contents
 from leakguard.capture.heap.cycle import cycles_among
 from leakguard.capture.heap.device_memory import DeviceMemory
 from leakguard.capture.heap.engine import address_of
@@ -27,20 +26,20 @@ from leakguard.capture.heap.growth import PathGrowth, PathMemory
 from leakguard.capture.heap.half_built import entries_of
 from leakguard.capture.heap.held_survivors import HeldSurvivors
 from leakguard.capture.heap.kept_in_c import KeptInC
+from leakguard.capture.heap.large_objects import large_in
 from leakguard.capture.heap.layout import DICT, MEMORY
 from leakguard.capture.heap.path_tree import NAMESPACE, NO_NODE
 from leakguard.capture.heap.result import Held, Inspection
 from leakguard.capture.heap.retention import Retained
 from leakguard.capture.heap.roots import is_ours
 from leakguard.capture.heap.traces import (
-    is_program_class,
     onward_to,
     stable_name,
     trace_to,
 )
 from leakguard.capture.heap.traits import traits_of
 from leakguard.capture.heap.walked_graph import ADRIFT, WalkedGraph, walk_graph
-from leakguard.model.census import GRAPH_NODE, LargeObject
+from leakguard.model.census import GRAPH_NODE
 from leakguard.model.holder import ELEMENT, Holder, Hop
 
 # A container that has not grown is named only if at least this many bytes were first reached
@@ -82,7 +81,7 @@ def take_inspection(
             born = None if survivors is None else survivors()
             holders, after, growing = look.holders(memory, suspects, born)
             answers = look.held(targets)
-            large_objects = look.large(large)
+            large_objects = large_in(graph, frameworks, large, limit)
             adrift, adrift_bytes = walked.adrift
             wanted = tell_cycles is not None and tell_cycles(adrift, adrift_bytes)
             cycles = cycles_among(graph, walked.rooted) if wanted else None
@@ -130,7 +129,6 @@ class _Questions:
         self._memory_at = walked.adapters.memory_at
         self._devices = DeviceMemory(graph, walked.adapters.on_devices())
         self._limit = limit
-        self._contents = Contents()
         self._paths = graph.path_columns()
         self._containers = graph.containers()
         self._at_container = frozenset(self._containers)
@@ -208,21 +206,6 @@ class _Questions:
         return tuple(
             None if node == NO_NODE else self._held(node, next(measured)) for node in nodes
         )
-
-    def large(self, threshold: int) -> tuple[LargeObject, ...]:
-        """Return the program's instances and the buffer owners that retain ``threshold`` bytes."""
-        graph = self._graph
-        heavy = graph.heavy(threshold)
-        owners = [graph.chain_to(node)[-2] for node in heavy if graph.kind_of(node) == MEMORY]
-        instances = [n for n in heavy if _is_programs(graph.class_of(n))]
-        chosen = list(dict.fromkeys([*instances[-self._limit :], *owners[: self._limit]]))
-        measured = graph.retained([([node], True) for node in chosen])
-        found = [
-            self._large(node, retained)
-            for node, retained in zip(chosen, measured, strict=True)
-            if retained.bytes >= threshold
-        ]
-        return tuple(sorted(found, key=lambda entry: -(entry.retained_bytes or 0)))
 
     def _large_leaves(self) -> dict[int, None]:
         """Return the paths of large objects that are no containers, such as strings and arrays."""
@@ -427,25 +410,6 @@ class _Questions:
         graph = self._graph
         chain = (n for n in graph.chain_to(node) if graph.kind_of(n) != MEMORY)
         return any(is_ours(graph.class_of(n)) for n in chain)
-
-    def _large(self, node: int, retained: Retained) -> LargeObject:
-        item = self._graph.object_at(node)
-        shape, dtype, device = self._frameworks.describe(item)
-        buffer = self._frameworks.own_buffer(item)
-        return LargeObject(
-            type=qualified_name(type(item)),
-            bytes=self._graph.entries([node])[1],
-            shape=shape,
-            dtype=dtype,
-            device=device,
-            held_by=stable_name(self._graph, node),
-            retained_bytes=retained.bytes,
-            digest=None if buffer is None else self._contents.digest(buffer),
-        )
-
-
-def _is_programs(cls: type) -> bool:
-    return is_program_class(cls) and not is_ours(cls)
 
 
 def fingerprint(path: str, element: str) -> str:
