@@ -21,15 +21,15 @@ class DeviceMemory:
         found = ((graph.find(memory), size) for memory, size in buffers)
         self._graph = graph
         self._bytes = {node: size for node, size in found if node != NO_NODE}
+        self._sums, self._samples = Counter[int](), dict[int, int]()
+        for node, size in self._bytes.items():
+            path = graph.path_of(node)
+            self._sums[path] += size
+            self._samples.setdefault(path, node)
 
     def largest(self, most: int) -> list[int]:
         """Return one buffer of each of the paths with the most bytes, largest first."""
-        sums, samples = Counter[int](), dict[int, int]()
-        for node, size in self._bytes.items():
-            path = self._graph.path_of(node)
-            sums[path] += size
-            samples.setdefault(path, node)
-        return [samples[path] for path, _ in sums.most_common(most)]
+        return [self._samples[path] for path, _ in self._sums.most_common(most)]
 
     def by_path(self, containers: bytes) -> Counter[int]:
         """Return the bytes behind each path at which containers lie.
@@ -37,12 +37,13 @@ class DeviceMemory:
         ``containers`` has a byte for each path, nonzero if containers lie there. What is behind
         a container of containers counts for both.
         """
-        sums: Counter[int] = Counter()
-        nodes = list(self._bytes)
-        for node, way in zip(nodes, self._graph.ways(nodes, containers), strict=True):
+        behind: Counter[int] = Counter()
+        # All buffers at one path are behind the same paths.
+        ways = self._graph.ways(list(self._samples.values()), containers)
+        for size, way in zip(map(self._sums.__getitem__, self._samples), ways, strict=True):
             for path in {path for path, _ in way}:
-                sums[path] += self._bytes[node]
-        return sums
+                behind[path] += size
+        return behind
 
     def saved_by(self, backward: Sequence[int]) -> int:
         """Return the bytes of the tensors that nodes of backward graphs have saved."""
