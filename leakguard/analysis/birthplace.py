@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
 from leakguard.analysis.tolerance import MAJORITY, NEARLY_ALL, REPEATED
-from leakguard.model import Run, Snapshot
+from leakguard.model import Holder, Run, Snapshot
 from leakguard.model.births import Birthplace, Births
 from leakguard.model.code_line import code_line, written
 from leakguard.model.holder import ELEMENT
@@ -18,6 +18,8 @@ from leakguard.model.residue import Residue, generations, residue
 
 # A chance of at most one in a hundred is none, as for ``model.residue``. By convention.
 _ONE_IN_A_HUNDRED = 0.01
+# The largest block in bytes to which the intervals of ``Births`` apply (``SMALL`` in births.h).
+_SMALL_BLOCK = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +146,20 @@ class RunBirths:
         base = _base(path)
         alike = (look for other, look in self._looks.items() if _base(other) == base)
         return max(alike, key=lambda look: sum(p.bytes for p in look[1]), default=None)
+
+    def is_from_before(self, holder: Holder) -> bool:
+        """Return whether births show that a container keeps nothing that the loop made.
+
+        None of its bytes were sampled, although it would be a rare chance to miss all of them. Only
+        of small blocks it is known how many are sampled.
+        """
+        last, size = self._last_births(), holder.retained_bytes or 0
+        births = None if last is None else last.births
+        if births is None or births.native_interval is None or self._look_at(holder.path):
+            return False
+        samples = births.share * size / max(births.interval, births.native_interval)
+        is_small = size <= _SMALL_BLOCK * holder.entries
+        return is_small and math.exp(-samples) <= _ONE_IN_A_HUNDRED
 
     def is_late(self, path: str) -> bool:
         """Return whether births show that nothing in a container comes from the first generations.

@@ -43,7 +43,7 @@ def _even(
     ours = holder.path.startswith((NO_ROOT, GUARDS_OWN))
     if not each or over or ours or holder.capacity is not None:
         return None
-    if case.births.is_late(holder.path):
+    if case.births.is_late(holder.path) or case.births.is_from_before(holder):
         return None
     size = (holder.retained_bytes or 0) / rounds
     counts = [(at, census.count(holder.element) or 0) for at, census in counted]

@@ -7,7 +7,9 @@ from dataclasses import replace
 import pytest
 
 from leakguard import diagnose
-from leakguard.model import Birthplace, Cohort, Holder, Run
+from leakguard.analysis.case import Case
+from leakguard.analysis.sources.even_entries import even_entries
+from leakguard.model import Birthplace, Births, Cohort, Holder, Run
 from leakguard.testing import RunStory, State
 
 KB, MB = 1_000, 1_000_000
@@ -55,6 +57,21 @@ def test_container_with_as_many_entries_by_chance_is_not_told_where_its_type_did
 def test_container_whose_entries_are_no_multiple_of_the_generations_has_no_even_course():
     held_by = {finding.held_by for finding in diagnose(told(entries=17)).findings}
     assert "app.names[*]" not in held_by
+
+
+@pytest.mark.parametrize(
+    ("interval", "native", "is_told"),
+    [(321.0, 321.0, False), (1.0 * MB, 321.0, True), (321.0, None, True)],
+)
+def test_container_of_which_nothing_was_sampled_is_told_where_that_may_be_chance(
+    interval, native, is_told
+):
+    run = told(entries=4_800, frames=300, size=400)
+    assert FRAMES in {growth.name for growth in even_entries(Case(run))}
+    births = Births(0.0, 0.0, 1.0, interval, native_interval=native)
+    last = run.snapshots[-1]
+    recorded = replace(run, snapshots=(*run.snapshots[:-1], replace(last, births=births)))
+    assert (FRAMES in {growth.name for growth in even_entries(Case(recorded))}) is is_told
 
 
 @pytest.mark.parametrize(("samples", "is_told"), [(20, False), (3, False), (1, True)])
