@@ -80,6 +80,11 @@ class _Live(NamedTuple):
     bytes: float
     error: float
 
+    @property
+    def sure(self) -> float:
+        """The bytes less their standard error."""
+        return self.bytes - self.error
+
     @classmethod
     def sum(cls, parts: Iterable[_Live]) -> _Live:
         """Return the sum of independent estimates."""
@@ -291,10 +296,10 @@ def _around(
 
     def made_nearly_all(frame: str) -> bool:
         through = _Live.sum(live for stack, live in stacks if frame in stack)
-        others = sum(live.bytes for stack, live in stacks if frame not in stack)
-        # Of few samples one may stand for much: it counts for no more than is sure.
-        sure = through.bytes if not others else through.bytes - through.error
-        return sure >= NEARLY_ALL * (sure + others) > 0
+        others = _Live.sum(live for stack, live in stacks if frame not in stack)
+        # Of few samples one may stand for much: either side counts for no more than is sure.
+        sure = through.sure if others.bytes else through.bytes
+        return sure >= NEARLY_ALL * (sure + others.sure) > 0
 
     told = (f for f in frames if calls.may_make(f) and made_nearly_all(f))
     frame = next(told, None)

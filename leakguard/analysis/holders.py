@@ -75,6 +75,15 @@ def holder_of_larger(case: Case, type_name: str, size: float) -> Holder | None:
     return max(found, key=lambda holder: (holder.path.count(ELEMENT), holder.path), default=None)
 
 
+def holder_of_more(case: Case, inner: Holder) -> Holder:
+    """Return the outermost container around ``inner`` that gained entries; else ``inner``.
+
+    Objects that become more come with the entries of that container, which are what a fix removes.
+    """
+    looks = looks_at_holders(case)
+    return _around(inner, looks[-1][1]) if looks else inner
+
+
 def _came(case: Case, holder: Holder, looks: list[Look]) -> bool:
     """Return whether a container gained most of its entries since the first inspection.
 
@@ -178,9 +187,15 @@ def _around(holder: Holder, holders: tuple[Holder, ...]) -> Holder:
         for other in sorted(holders, key=lambda other: len(other.path))
         if other.capacity is None
         and holder.path.startswith(other.path)
-        and other.streak >= FEWEST_LOOKS - 1
+        and (other.streak >= FEWEST_LOOKS - 1 or _is_mostly_new(other))
     )
     return next(outer, holder)
+
+
+def _is_mostly_new(holder: Holder) -> bool:
+    """Return whether most entries of a container came since the look before."""
+    before = holder.entries if holder.before is None else holder.before
+    return holder.entries - before >= MAJORITY * holder.entries > 0
 
 
 def _unproven(case: Case, holder: Holder, looks: list[Look]) -> Growth:

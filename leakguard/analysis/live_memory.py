@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from leakguard.analysis.case import Case, Judged
 from leakguard.analysis.growth import Evidence, Growth
-from leakguard.analysis.holders import holder_of_larger, largest_graph
+from leakguard.analysis.holders import holder_of_larger, holder_of_more, largest_graph
 from leakguard.analysis.knowledge import NATIVE_CACHES
 from leakguard.analysis.remedy import extended_remedy, remedy
 from leakguard.analysis.sources.containers import looks_at_holders
@@ -122,6 +122,9 @@ def extended(case: Case, growth: Growth) -> Growth | None:
         return None
     holder = holder_of_larger(case, name, gained(growth))
     are_more = (after.count(name) or 0) > (before.count(name) or 0)
+    if are_more and holder is not None:
+        holder = holder_of_more(case, holder)
+        name = holder.element
     return replace(
         growth,
         kind="memory",

@@ -318,6 +318,19 @@ def test_one_sample_that_stands_for_much_does_not_outweigh_a_sampled_entry():
     assert [f.created_at for f in found] == ["train.py:7 in f7", "train.py:9 in f9"]
 
 
+def test_one_sample_that_stands_for_much_does_not_hide_a_line_whose_bytes_are_sure():
+    entry = replace(birthplace(7, [0.01 * MB] * ROUNDS), entries=3)
+    once = replace(birthplace(9, [8 * MB]), samples=1)
+
+    def line(error):
+        chance = replace(once, cohorts=(replace(once.cohorts[0], error=error),))
+        held = holder("app.kept[*]", birthplace(3, [MB] * ROUNDS), entry, chance)
+        return diagnose(run(held)).findings[0].created_at
+
+    assert line(8 * MB) == "train.py:3 in f3"
+    assert line(0.0) == "train.py:7 in f7"
+
+
 def test_call_around_the_loop_is_no_line_of_what_two_lines_of_its_body_made():
     def called(line, size):
         return replace(

@@ -68,6 +68,22 @@ def test_three_looks_are_enough_for_type_holder_phase_and_start():
     assert finding.count_per_generation == pytest.approx(1.0)
 
 
+def test_objects_inside_of_new_entries_are_told_as_the_entries():
+    """``kept[*].rewards[*]``: the entries of ``kept`` become more, not those of one ``rewards``."""
+    rolls = Holder("app.kept[*]", "app.Rollout", 100, before=4, bytes=800, retained_bytes=5_000_000)
+    size = GENERATIONS * 50 * KB
+    inner = Holder("app.kept[*].rewards[*]", "float", 200_050, bytes=size, retained_bytes=size)
+
+    def found(around):
+        run = told(looks=(2, 100), start=1, held=(around, inner),
+                   counts=lambda n: {"float": 2_000 * n})  # fmt: skip
+        (finding,) = diagnose(run).findings
+        return finding.type, finding.held_by
+
+    assert found(rolls) == ("app.Rollout", "app.kept[*]")
+    assert found(replace(rolls, before=100)) == ("float", "app.kept[*].rewards[*]")
+
+
 @pytest.mark.parametrize("looks", [(2, 100), (89, 99, 100)])
 @pytest.mark.parametrize(("each", "rate"), [(50, 1.0), (5, None)])
 def test_few_looks_name_a_class_where_its_new_instances_keep_what_memory_gained(looks, each, rate):
