@@ -13,6 +13,7 @@ from regression_tests.corpus.sets import (
     packages,
     psleak,
     several_leaks,
+    strangers_sets,
     trainer,
     unprepared,
 )
@@ -28,6 +29,7 @@ MANIFESTS: tuple[Callable[[], Iterator[Entry]], ...] = (
     psleak.entries,
     packages.entries,
     several_leaks.entries,
+    strangers_sets.entries,
     unprepared.entries,
 )
 

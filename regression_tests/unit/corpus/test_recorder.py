@@ -7,6 +7,7 @@ from pathlib import Path
 
 from regression_tests.corpus.entry import OUT, Entry, python
 from regression_tests.corpus.recorder import Recorder, in_turn
+from regression_tests.corpus.sets import strangers_sets
 
 WRITES = "import sys; open(sys.argv[1], 'a').write('played\\n')"
 
@@ -59,3 +60,14 @@ def test_a_program_that_is_a_text_lies_in_the_folder_that_it_is_played_in(tmp_pa
 def test_sets_take_turns() -> None:
     entries = [Entry(group, name, "", (), python) for group, name in ("a1", "a2", "b1", "c1")]
     assert [e.key for e in in_turn(entries)] == ["a/1", "b/1", "c/1", "a/2"]
+
+
+def test_programs_of_strangers_have_a_side_each_with_and_without_leaks() -> None:
+    by_key = {entry.key: entry for entry in strangers_sets.entries()}
+    leak, clean = by_key["strangers_2/crawler-leak"], by_key["strangers_2/crawler-clean"]
+
+    assert [truth.holder for truth in leak.truths] == [("leases",), ("failures",)]
+    assert clean.truths == ()
+    command, _ = leak.told(Path("run.jsonl"))
+    assert command[1:4] == ["-m", "leakguard", "run"]
+    assert (leak.command()[-1], clean.command()[-1]) == ("leak", "fixed")
