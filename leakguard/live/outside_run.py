@@ -33,7 +33,7 @@ def _is_run(path: Path) -> bool:
         if path.suffix != ".jsonl" or not path.is_file():
             return False
         with path.open("rb") as file:
-            return file.read(len(jsonl.MAGIC)) == jsonl.MAGIC
+            return jsonl.is_run(file.read(jsonl.START))
     except OSError:
         return False
 

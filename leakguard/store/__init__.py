@@ -49,7 +49,7 @@ def load_runs(path: Path) -> list[Run]:
             return _load_folder(path)
         with path.open("rb") as file:
             start = file.read(_START)
-        if start.startswith(jsonl.MAGIC):
+        if jsonl.is_run(start):
             return jsonl.read_runs(path)
         from leakguard.store import curves, textlog
 

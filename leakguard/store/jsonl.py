@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from io import FileIO
@@ -24,8 +25,16 @@ from leakguard.store.run_lock import (
     write_all,
 )
 
-MAGIC = b'{"schema":"leakguard.run/'
+#: So many bytes of a file's start are enough for `is_run`.
+START = 64
+# Whoever writes a run file anew with another tool may put spaces between its parts.
+_MAGIC = re.compile(rb'\s*\{\s*"schema"\s*:\s*"leakguard\.run/')
 _MAX_NOTES = 5
+
+
+def is_run(start: bytes) -> bool:
+    """Return whether a file that begins with these bytes holds runs of leakguard."""
+    return _MAGIC.match(start) is not None
 
 
 class RunWriter:

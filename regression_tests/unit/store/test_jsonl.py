@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -54,6 +56,15 @@ def test_restart_appends_a_second_run_after_the_torn_first(tmp_path):
     assert (len(first.snapshots), len(second.snapshots)) == (2, 2)
     assert second.finished
     assert leakguard.load(path) == second
+
+
+def test_run_that_another_tool_wrote_anew_with_spaces_is_a_run(tmp_path):
+    path = tmp_path / "run.jsonl"
+    write_run(path).close()
+    whole = load_runs(path)
+    lines = [json.dumps(json.loads(line)) for line in path.read_bytes().splitlines()]
+    path.write_text("\n".join(lines) + "\n")
+    assert load_runs(path) == whole
 
 
 def test_garbage_line_is_skipped_and_counted(tmp_path):
