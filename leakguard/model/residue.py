@@ -115,8 +115,8 @@ def _is_steady(cohorts: Sequence[Cohort], first: int, rounds: int, taken: Sequen
     """
     known = [cohort for cohort in cohorts if cohort.round >= first]
     old = [cohort for cohort in known if _end(cohort) <= rounds - YOUNG]
-    places = len({cohort.round for cohort in old})
-    if places < min(_ENOUGH_SAMPLES, max((rounds - YOUNG - first) // 2, _FEWEST_OF_FEW)):
+    fewest = min(_ENOUGH_SAMPLES, max((rounds - YOUNG - first) // 2, _FEWEST_OF_FEW))
+    if _as_many(old) < fewest:
         return False
     left = _by_time(known, first, rounds, taken)
     thirds = [math.fsum(part) for part in _thirds(left)]
@@ -128,6 +128,22 @@ def _is_steady(cohorts: Sequence[Cohort], first: int, rounds: int, taken: Sequen
     deviation = math.sqrt(max(by_sampling, by_rounds))
     missing = expected - min(thirds)
     return min(thirds) > 0 and missing <= max(_ABOUT * expected, _NO_CHANCE * deviation)
+
+
+def _as_many(cohorts: Sequence[Cohort]) -> float:
+    """Return how many equal rounds would be as uneven as these are (Kish, 1965).
+
+    A few rounds may leave nearly all bytes, and others a trifle that does not make them regular.
+    What differs by the chance of sampling is not uneven.
+    """
+    by_round: defaultdict[int, list[Cohort]] = defaultdict(list)
+    for cohort in cohorts:
+        by_round[cohort.round].append(cohort)
+    sizes = [math.fsum(c.bytes for c in its) for its in by_round.values()]
+    by_chance = math.fsum(c.error**2 for c in cohorts)
+    uneven = math.fsum(size**2 for size in sizes) - by_chance
+    whole = math.fsum(sizes) ** 2
+    return whole / uneven if uneven * len(sizes) > whole else float(len(sizes))
 
 
 def _by_time(

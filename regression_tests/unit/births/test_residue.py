@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 from leakguard.model.births import Birthplace, Cohort
 from leakguard.model.residue import residue
@@ -38,6 +39,25 @@ def test_one_sample_that_stands_for_many_rounds_is_no_later_beginning():
 
     assert found.since == 0
     assert found.rate == 40_000 / 35
+
+
+def test_a_few_uneven_rounds_are_no_steady_residue_of_all():
+    """An archive of 48 places, of which some are taken now and then, fills for a long time."""
+    uneven = [0, 3, 121, 32, 0, 3, 79, 0, 0, 0, 73, 0, 0, 168, 122, 0, 0, 0]
+
+    assert not residue([place(uneven, samples=15, error=2.0)], 18).steady
+    assert residue([place([size and 60 for size in uneven], samples=15, error=2.0)], 18).steady
+
+
+def test_rounds_that_differ_by_the_chance_of_sampling_are_even():
+    once, twice = place([1000, 0, 0, 1000] * 5), place([0, 2000, 0, 0] * 5)
+    error = [replace(c, error=c.bytes * 2**-0.5) for p in (once, twice) for c in p.cohorts]
+
+    assert residue([replace(once, cohorts=tuple(error))], 20).steady
+
+
+def test_a_leak_of_every_second_round_is_steady():
+    assert residue([place([1000, 0] * 8)], 16).steady
 
 
 def test_a_leak_may_begin_later_than_the_loop():
