@@ -34,9 +34,11 @@ def _remembered_on(case: Case, metric: str, defect: Defect) -> bool | None:
     values = series.values
     late = values[-(len(values) // 3) :] if len(values) >= 3 * _AFTERWARDS else ()
     half = len(late) // 2
-    expected = (defect.bytes_rate or 0.0) * half
     if not half or (defect.lead.since or 0) >= series.generations[-len(late)]:
         return None
+    # From the middle of one half to that of the other: a run may not have recorded all generations.
+    lasted = (series.generations[-1] - series.generations[-len(late)] + 1) / 2
+    expected = (defect.bytes_rate or 0.0) * lasted
     if expected * 2 < NOTABLE_TOTAL or expected < 2 * _scatter(late):
         return None
     if max(values) - values[0] < WENT_ON_SHARE * expected:
