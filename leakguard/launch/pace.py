@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import threading
 from collections.abc import Callable
@@ -68,14 +69,14 @@ class Pace:
     Several threads may report steps at the same time. While one of them begins a generation, steps
     of the others are not counted.
 
-    ``over`` is called when the counted loop ends, or the loop around the counted steps, while its
-    function still has its locals. ``anew`` is called when another kind is counted from now on,
-    starting at generation 1.
+    ``over`` is called when the counted loop ends, or a loop around the counted steps, while its
+    function still has its locals; it is told whether no other loop goes on around that one.
+    ``anew`` is called when another kind is counted from now on, starting at generation 1.
     """
 
     begin: Begin
     every: int | None = None
-    over: Callable[[], None] = lambda: None
+    over: Callable[[bool], None] = lambda _: None
     anew: Callable[[], None] = lambda: None
     clock: Callable[[], float] = program_clock
     main_wait: Callable[[], Wait | None] = field(default_factory=MainWait)
@@ -144,6 +145,7 @@ class Pace:
 
     def ended(self, source: StepSource, *, whole: bool) -> None:
         """Record that a loop is over; ``whole`` is true if its last round was complete."""
+        is_outermost = not self._is_inside_another(source)
         if source in self._choice.sources:
             self._choice.sources.remove(source)
         is_counted = source is self.chosen
@@ -151,7 +153,7 @@ class Pace:
             return
         if is_counted and whole and self._left == 0:
             self.end_generation()
-        self.over()
+        self.over(is_outermost)
         is_short = self._of_this_run < PREPARATION or (is_counted and self._was_soon_over())
         self._choice.loop_over(was_preparation=is_short)
 
@@ -163,6 +165,11 @@ class Pace:
         if self.chosen is None or self.generations <= source.since:
             return False
         return source.rank is not Rank.THREAD_LOOP or self.chosen.rank is not Rank.LOOP
+
+    def _is_inside_another(self, source: StepSource) -> bool:
+        """Return whether a loop that began before this one, in the same thread, goes on."""
+        earlier = itertools.takewhile(lambda other: other is not source, self._choice.sources)
+        return any(other.rank.is_loop and other.thread == source.thread for other in earlier)
 
     def _was_soon_over(self) -> bool:
         """Return whether the ending loop of short rounds may be a part of another loop."""

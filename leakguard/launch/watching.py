@@ -156,9 +156,9 @@ class Watching:
         else:
             generation.__exit__(None, None, None)
 
-    def _loop_over(self) -> None:
+    def _loop_over(self, is_outermost: bool = False) -> None:
         if self._generation is not None:
-            self._generation.loop_over()
+            self._generation.loop_over(outermost=is_outermost)
 
     def _started(self, what: str) -> LeakGuard:
         self._what = what

@@ -181,9 +181,9 @@ class Generation:
         if self._begun:
             self._loop.end_called()
 
-    def loop_over(self) -> None:
-        """Note that the loop of this generation has ended, in whichever round."""
-        self._loop.over()
+    def loop_over(self, *, outermost: bool = False) -> None:
+        """Note that a loop around this generation has ended; ``outermost`` if no other goes on."""
+        self._loop.over(outermost=outermost)
 
 
 def checked_rounds(rounds: Any) -> Iterable[Any] | AsyncIterable[Any]:

@@ -282,30 +282,32 @@ class WatchedLoop:
         schedule.note(index, reading.unpack().metrics)
         return schedule.reason(index, last=self.round.last)
 
-    def over(self) -> None:
+    def over(self, *, outermost: bool = False) -> None:
         """Take the last look while the loop's function still has its local variables.
 
-        At the end of the run, the variables and what they held may be gone.
+        At the end of the run, the variables and what they held may be gone. ``outermost`` says that
+        no loop around this one is known to go on.
         """
         if not self.looks.seen and self._rounds:
-            self.safety.run(self._look_after_loop)
+            self.safety.run(self._look_after_loop, outermost)
 
-    def _look_after_loop(self) -> None:
-        if not self.looks.seen and (self._may_be_last() or self.looker.affords_holders):
+    def _look_after_loop(self, outermost: bool) -> None:
+        if not self.looks.seen and (self._may_be_last(outermost) or self.looker.affords_holders):
             self.last_look(LOOP_ENDED)
             self._seen_at = self.looker.schedule.program_seconds
 
-    def _may_be_last(self) -> bool:
+    def _may_be_last(self, outermost: bool) -> bool:
         """Return whether this may be the last loop, so that no other look follows.
 
         The first such look replaces the look at the end of the run. A later one is taken only after
-        the program has run half as long again, and within what a person would wait for: a program
-        may have thousands of short loops.
+        the program has run half as long again, since a program may have thousands of short loops;
+        and, if it is inside of another loop, within what a person would wait for.
         """
         schedule, before = self.looker.schedule, self._seen_at
         if before is None:
             return True
-        return schedule.program_seconds > _LONGER * before and schedule.owes(Depth.HOLDERS)
+        is_later = schedule.program_seconds > _LONGER * before
+        return is_later and (outermost or schedule.owes(Depth.HOLDERS))
 
     def last_look(self, what: str) -> None:
         """Look at the end of a run that ends without notice, as at a generation's end."""

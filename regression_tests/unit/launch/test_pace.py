@@ -251,7 +251,7 @@ def test_slow_steps_with_a_fast_one_now_and_then_are_few(pace, clock, begun):
 def test_end_of_the_loop_around_the_steps_that_are_counted_is_told(begun, clock):
     """Its function still has what it holds; when the program is over that may be gone."""
     told = []
-    pace = Pace(begun, over=lambda: told.append(len(begun.words)), clock=clock)
+    pace = Pace(begun, over=lambda _: told.append(len(begun.words)), clock=clock)
     before = pace.add(StepSource(Rank.LOOP, "round", " of the loop at a.py:1"))
     pace.ended(before, whole=True)
     epochs = pace.add(StepSource(Rank.LOOP, "round", " of the loop at a.py:5"))
@@ -264,6 +264,23 @@ def test_end_of_the_loop_around_the_steps_that_are_counted_is_told(begun, clock)
     plots = pace.add(StepSource(Rank.LOOP, "round", " of the loop at a.py:9"))
     pace.ended(plots, whole=True)
     assert set(begun.words) == {"1 optimizer step"} and told == [len(begun.words)]
+
+
+def test_end_of_a_loop_tells_whether_another_goes_on_around_it(begun, clock):
+    told = []
+    pace = Pace(begun, over=told.append, clock=clock)
+    optimizer = pace.add(StepSource(Rank.OPTIMIZER, "optimizer step", begins=False))
+    loading = loader(pace)  # of another thread: it is around nothing
+    epochs = pace.add(StepSource(Rank.LOOP, "round", " of the loop at a.py:5"))
+    batches = pace.add(StepSource(Rank.LOOP, "round", " of the loop at a.py:6"))
+    pace.step(epochs)
+    pace.step(loading)
+    reading = pace.add(StepSource(Rank.LOOP, "round", " of the loop at data.py:2"))  # a generator's
+    steps(pace, clock, optimizer, 100, 0.3)
+    pace.ended(batches, whole=True)
+    pace.ended(epochs, whole=True)
+    assert told == [False, True]
+    pace.ended(reading, whole=True)
 
 
 def beside(pace, clock, threads, number, seconds, main=None, every=1):
@@ -355,7 +372,7 @@ def test_loops_of_threads_that_the_loop_which_is_counted_has_begun_tell_again(be
 
 def test_end_of_a_loader_is_no_end_of_the_loop_that_is_counted(begun, clock):
     told = []
-    pace = Pace(begun, over=lambda: told.append(True), clock=clock)
+    pace = Pace(begun, over=lambda _: told.append(True), clock=clock)
     thread, main = loader(pace), training(pace)
     beside(pace, clock, [thread], 1000, 0.01, main, every=50)
     pace.ended(thread, whole=True)

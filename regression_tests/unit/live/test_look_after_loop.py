@@ -35,12 +35,12 @@ def test_loop_gets_its_last_look_if_it_is_the_longest_so_far():
     assert seen == [True, False, True, False, True]
 
 
-def looks_after_loops(clock, loops, seconds=0.0):
+def looks_after_loops(clock, loops, seconds=0.0, *, outermost=False):
     with LeakGuard(report=None, clock=clock) as guard:
         for _ in range(loops):
             with guard.generation() as generation:
                 clock.advance(seconds)
-            generation.loop_over()
+            generation.loop_over(outermost=outermost)
     return [s.label for s in guard.run.snapshots].count(LOOP_ENDED)
 
 
@@ -53,6 +53,8 @@ def test_short_loops_beside_which_the_guard_takes_all_the_time_get_one_look():
 def test_looks_after_loops_end_where_a_person_would_wait_no_longer(monkeypatch):
     monkeypatch.setattr(Schedule, "owes", lambda self, depth: False)
     assert looks_after_loops(FakeClock(), 12, seconds=10.0) == 1
+    # That of the outermost loop takes the place of the last look.
+    assert looks_after_loops(FakeClock(), 12, seconds=10.0, outermost=True) == 5
 
 
 class Kept:
