@@ -14,7 +14,7 @@ from leakguard.analysis.balance import balance_of, too_little, unexplained
 from leakguard.analysis.behind import in_front_of, with_memory_behind
 from leakguard.analysis.case import Case, Judged, slope
 from leakguard.analysis.consequence import joined
-from leakguard.analysis.defect import Defect, line_of, with_birth
+from leakguard.analysis.defect import Defect, born_elsewhere, line_of, with_birth
 from leakguard.analysis.device_memory import shared_out
 from leakguard.analysis.group_holders import as_many, keeps_nothing
 from leakguard.analysis.growth import Growth
@@ -104,8 +104,8 @@ class _Settlement:
         self.defects += [Defect(g, phase=g.phase) for g in self._of("peak", "copies")]
         self.defects += [Defect(g, bytes_rate=g.bytes_rate) for g in self._of("child")]
         self._join_rest()
-        told = set(map(line_of, self.defects))
-        self.defects = [d if d.birth else with_birth(self.case, d, told) for d in self.defects]
+        told = tuple(self.defects)
+        self.defects = [d if d.birth else with_birth(self.case, d, told) for d in told]
         self._drop_negligible()
         self.cleared += held_more(self.case, self.defects, self.cleared)
         return Account(tuple(self.defects), tuple(self.cleared), self._balance())
@@ -241,8 +241,7 @@ class _Settlement:
         if maker is not None:
             self._add_to(maker, rest)
             return
-        lines = set(map(line_of, self.defects))
-        elsewhere = self.case.births.of_bytes(rest, lines) is not None
+        elsewhere = born_elsewhere(self.case, rest, self.defects) is not None
         front = in_front_of(self.defects, made, made_elsewhere=elsewhere)
         cache = filling_cache(self.case, growth) if made.kind == "native" else None
         if front is not None:

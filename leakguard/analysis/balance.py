@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from leakguard.analysis.case import Case, Judged
 from leakguard.analysis.contribution import Contribution
-from leakguard.analysis.defect import Defect
+from leakguard.analysis.defect import Defect, born_elsewhere
 from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.pace import daily
 from leakguard.analysis.tolerance import MAJORITY, PLURALITY
@@ -77,9 +77,9 @@ def is_trifle(item: Cleared, memory: Judged) -> bool:
 def unexplained(
     case: Case, growth: Growth, defects: Sequence[Defect], balance: Balance
 ) -> Defect | None:
-    """Return the unexplained rest as a defect, if it is a large share of the growth."""
+    """Return the unexplained rest as a defect, if it is a large share, or if a line made it."""
     rest = balance.rest
-    if rest < PLURALITY * balance.growth:
+    if rest < PLURALITY * balance.growth and born_elsewhere(case, rest, defects) is None:
         return None
     phase = _phase_of_rest(growth.contribution, defects, rest)
     told = balance.findings + balance.healthy

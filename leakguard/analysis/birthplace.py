@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import NamedTuple, TypeAlias
 
 from leakguard.analysis.tolerance import MAJORITY, NEARLY_ALL, REPEATED
@@ -182,26 +182,36 @@ class RunBirths:
         samples = sum(cohort.samples for cohort in cohorts)
         return 0 < first < rounds and (1 - first / rounds) ** samples <= _ONE_IN_A_HUNDRED
 
-    def of_bytes(self, rate: float, told: Container[str | None] = ()) -> Birth | None:
+    def of_bytes(
+        self, rate: float, told: Container[str | None] = (), holders: Iterable[str] = ()
+    ) -> Birth | None:
         """Return the births of the line that leaves about ``rate`` bytes per generation.
 
         This is for memory whose holder no look has found: C code may hold it. None if no line does
-        but those that are ``told`` already.
+        but those that are ``told`` already. What a line made for ``holders`` does not count.
         """
         snapshot = self._last_births()
         if snapshot is None or snapshot.births is None or rate <= 0:
             return None
-        known = (p for p in snapshot.births.places if p.place is not None and p.cohorts)
-        places = (p for p in known if p.place not in told)
-        found = [birth for p in places if (birth := self._birth(snapshot, (p,))) is not None]
-        fits = [
-            (birth.trail.residue.rate, birth)
-            for birth in found
-            if birth.trail is not None
-            and birth.trail.residue.steady
-            and MAJORITY * rate <= birth.trail.residue.rate <= rate / MAJORITY
-        ]
+        held = self._bytes_in(holders)
+        fits = []
+        for place in snapshot.births.places:
+            known = place.place is not None and place.cohorts and place.place not in told
+            birth = self._birth(snapshot, (place,)) if known else None
+            if birth is not None and birth.trail is not None and birth.trail.residue.steady:
+                apart = 1 - min(held.get(place.place, 0.0) / place.bytes, 1.0)
+                left = apart * birth.trail.residue.rate
+                if MAJORITY * rate <= left <= rate / MAJORITY:
+                    fits.append((left, birth))
         return max(fits, key=lambda fit: fit[0], default=(0.0, None))[1]
+
+    def _bytes_in(self, holders: Iterable[str]) -> dict[str | None, float]:
+        """Return the bytes that each line made of what lies in these containers."""
+        held: defaultdict[str | None, float] = defaultdict(float)
+        looks = filter(None, map(self._look_at, dict.fromkeys(holders)))
+        for place in chain.from_iterable(born for _, born in looks):
+            held[place.place] += place.bytes
+        return held
 
     def of_one_piece(self, size: float, since: int | None) -> Birth | None:
         """Return the births of the line whose live total rose by about ``size`` bytes.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from leakguard.analysis.birthplace import Birth
@@ -64,21 +64,27 @@ class Defect:
         return None if holder is None else holder.path
 
 
-def with_birth(case: Case, defect: Defect, told: Container[str | None] = ()) -> Defect:
+def with_birth(case: Case, defect: Defect, others: Sequence[Defect] = ()) -> Defect:
     """Return a defect with the births of what it gains, and with the phase that births show.
 
-    ``told`` are the lines of other defects. What they made is no memory without a holder.
+    What lines made for ``others``, or as the line of another, is no memory without a holder.
     """
     birth = None
     if defect.held_by is not None:
         birth = case.births.of_holder(defect.held_by)
     elif defect.kind in _OF_BYTES:
-        birth = case.births.of_bytes(defect.bytes_rate or 0.0, told)
+        birth = born_elsewhere(case, defect.bytes_rate or 0.0, others)
     if birth is None and defect.lead.is_of_larger_objects:
         birth = case.births.of_one_piece(gained(defect.lead), defect.lead.since)
     if birth is None or birth.phase is None:
         return replace(defect, birth=birth)
     return replace(defect, birth=birth, phase=birth.phase or None)
+
+
+def born_elsewhere(case: Case, rate: float, defects: Sequence[Defect]) -> Birth | None:
+    """Return the births of about ``rate`` bytes per generation that no defect accounts for."""
+    holders = (defect.held_by for defect in defects)
+    return case.births.of_bytes(rate, set(map(line_of, defects)), filter(None, holders))
 
 
 def line_of(defect: Defect) -> str | None:

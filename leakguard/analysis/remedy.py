@@ -185,9 +185,10 @@ def _unlinked(holder: Holder) -> str:
     """Return how to cut a chain of instances: at the reference from each one to the next."""
     link = holder.trace[-1]
     name = link.type.rpartition(".")[2]
-    if link.label.startswith("closure cell"):
+    if link.label.startswith("closure cell") or name == "partial":
+        way = "its arguments" if name == "partial" else link.label
         return (
-            f"each {name} keeps the one that it wraps, by {link.label}, so all of them stay alive: "
+            f"each {name} keeps the one that it wraps, by {way}, so all of them stay alive: "
             "wrap the original each time, or remove the old wrapper first"
         )
     return (

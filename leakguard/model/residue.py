@@ -39,7 +39,7 @@ class Residue:
 
     Attributes:
         rate: estimated bytes that each generation leaves behind; of a steady residue without the
-            last rounds.
+            first round and the last ones.
         since: the first round, counted from 0, that is known to have left something.
         earlier: how many rounds before ``since`` the residue may have begun, undetected because
             there are few samples.
@@ -69,11 +69,14 @@ def residue(places: Iterable[Birthplace], rounds: int, taken: Sequence[int] = ()
     kept = [cohort for cohort in cohorts if cohort.round >= since]
     samples = sum(cohort.samples for cohort in kept)
     missed = min(int(_SURELY_ONE * max(generations(taken, since, end), 1) / samples), since)
-    steady = 2 * since <= rounds and _is_steady(cohorts, max(since, _SETUP), rounds, taken)
-    if steady:  # What the last rounds made may still be in use: the rate is that of the others.
+    first = max(since, _SETUP)
+    steady = 2 * since <= rounds and _is_steady(cohorts, first, rounds, taken)
+    if steady:
+        # What the last rounds made may still be in use, and the first one may have set up for all:
+        # the rate is that of the others.
         end = min(rounds - YOUNG, *(c.round for c in kept if _end(c) > rounds - YOUNG), end)
-        kept = [cohort for cohort in kept if _end(cohort) <= end]
-    lasted = max(generations(taken, since, end), 1)
+        kept = [cohort for cohort in kept if _end(cohort) <= end and cohort.round >= first]
+    lasted = max(generations(taken, first if steady else since, end), 1)
     return Residue(math.fsum(c.bytes for c in kept) / lasted, since, missed, samples, steady)
 
 

@@ -38,6 +38,8 @@ from leakguard.capture.heap.path_tree import (
     ELEMENT,
     INSTANCE,
     KEY,
+    LINK,
+    LINKS,
     NAME,
     NAMESPACE,
     NO_NODE,
@@ -157,12 +159,24 @@ class Graph:
         return [list(self._way(node, wanted))[::-1] for node in nodes]
 
     def _way(self, node: int, wanted: bytes) -> Iterable[tuple[int, int]]:
-        below, above = node, NO_NODE
+        below = node
         while node != NO_NODE:
             path = self._path_of[node]
-            if path != above and wanted[path]:
+            if wanted[path]:
                 yield path, below
-            below, above, node = node, path, self._parents[node]
+            below = self._top(node) if wanted[path] else node
+            node = self._parents[below]
+
+    def _top(self, node: int) -> int:
+        """Return the topmost link of the chain that a node is in, or the node."""
+        top, above = node, self._parents[node]
+        between = 0
+        while above != NO_NODE and between <= LINK + 1:
+            between += 1
+            if self._path_of[above] == self._path_of[node]:
+                top, between = above, 0
+            above = self._parents[above]
+        return top
 
     def _in_block(self, block: int) -> Iterable[int]:
         return (self.find_at(block + header) for header in _HEADERS)
@@ -417,8 +431,12 @@ class Graph:
             return
         child = self._index.get(key)
         if child is None:
-            path = self._paths.child(self._path_of[node], label, type(item), self._objects)
-            if path <= self._path_of[node]:  # A chain of equal objects that stays at one path.
+            above = self._path_of[node]
+            if callable(item) and type(self._objects[node]) in LINKS:
+                label = (label[0], (label[1], callable))
+            path = self._paths.child(above, label, type(item), self._objects)
+            sample = self._objects[self._paths.sample(path)] if path <= above else None
+            if type(sample) is type(item):  # A chain of equal objects that stays at one path.
                 self._paths.entries[path] += 1
             child = self._add(item, node, path)
         self._edges.append(child)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Hashable, Sequence
+from types import CellType
 from typing import Any, NamedTuple
 
 NO_NODE = -1
@@ -18,6 +19,12 @@ MAX_DEPTH = 64
 # If the path of a container has at least this many edges, a container of the same type inside it
 # gets the same path.
 NESTED = 8
+# A function that is wrapped again and again is a chain, too: each wrapper refers to the one before
+# by a tuple (the arguments of a partial), or by a tuple and a cell (a closure). So many of these
+# may lie between two links. What can be called has a path of its own there, apart from what else
+# the wrapper refers to.
+LINK = 2
+LINKS = (tuple, CellType)
 
 
 class PathColumns(NamedTuple):
@@ -108,12 +115,17 @@ class PathTree:
     def _same_again(self, path: int, label: Label, cls: type, objects: Sequence[Any]) -> int:
         if self._depths[path] >= MAX_DEPTH:
             return path
-        if label[0] == ELEMENT and self._depths[path] < NESTED:
-            return NO_NODE
-        if self._labels[path][0] in (NAMESPACE, INSTANCE) and self._parents[path] != NO_NODE:
+        may_stay = label[0] != ELEMENT or self._depths[path] >= NESTED
+        for between in range(LINK + 1):
+            if self._labels[path][0] in (NAMESPACE, INSTANCE) and self._parents[path] != NO_NODE:
+                path = self._parents[path]
+            there = type(objects[self._samples[path]])
+            if (between or may_stay) and self._labels[path] == label and there is cls:
+                return path
+            if there not in LINKS or cls in LINKS or self._parents[path] == NO_NODE:
+                break
             path = self._parents[path]
-        same = self._labels[path] == label and type(objects[self._samples[path]]) is cls
-        return path if same else NO_NODE
+        return NO_NODE
 
     def _add(self, parent: int, label: Label) -> int:
         path = self._known[parent, label] = len(self._labels)

@@ -6,8 +6,10 @@ Only a few sample entries of a holder are read, and no code of the program runs.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import chain, islice
 from math import prod
+from types import FunctionType
 from typing import Any
 
 from leakguard.capture.heap.classes import derives, from_extension
@@ -26,6 +28,9 @@ _CONTAINERS = (*_RECORDS, ELEMENTS)
 # _TIMES as many bytes. Chosen: a page, because no allocator returns a part of a page.
 _WORTH_COPYING, _TIMES = 4_096, 2
 
+# What wraps a function.
+_WRAPPERS = (FunctionType, partial)
+
 # The memory of an array or tensor: (its start address or the id of its owner, its bytes).
 _Extent = tuple[int, int]
 
@@ -34,7 +39,8 @@ def traits_of(
     graph: Graph, frameworks: Frameworks, sample: int, nodes: Sequence[int]
 ) -> tuple[Trait, ...]:
     """Return the traits of a holder; ``sample`` is one of its ``nodes``."""
-    if graph.kind_of(sample) in (PLAIN, NAMED) and is_program_class(graph.class_of(sample)):
+    cls = graph.class_of(sample)
+    if graph.kind_of(sample) in (PLAIN, NAMED) and (is_program_class(cls) or cls in _WRAPPERS):
         return ("chain",)
     things = list(islice(_things(graph, nodes), _ASKED))
     found: list[Trait] = []

@@ -268,6 +268,21 @@ def test_memory_without_a_holder_has_the_line_that_leaves_as_much():
     assert finding.created_at == "train.py:7 in f7"
 
 
+@pytest.mark.parametrize("is_held", [False, True])
+def test_small_rest_is_told_where_a_line_left_it_in_none_of_the_holders(is_held):
+    of_holder, other = birthplace(7, [4 * MB] * ROUNDS), birthplace(9, [MB] * ROUNDS, phase="trial")
+    births = Births(80 * MB, 0.0, 1.0, 2048.0, (of_holder, other))
+    born = (of_holder, other) if is_held else (of_holder,)
+    told = run(holder("app.kept[*]", *born, each=4 * MB), births=births, gains=5 * MB)
+    counted = tuple(replace(s, census=Census({}, bytes=0)) for s in told.snapshots)
+
+    first, *others = diagnose(replace(told, snapshots=counted)).findings
+
+    assert (first.held_by, first.created_at) == ("app.kept[*]", "train.py:7 in f7")
+    found = [(f.verdict, f.phase, f.created_at) for f in others]
+    assert found == ([] if is_held else [("suspect", "trial", "train.py:9 in f9")])
+
+
 def test_report_says_that_too_little_was_sampled_where_no_line_is_known():
     births = Births(0.0, 0.0, 1.0, 2048.0)
 

@@ -90,6 +90,12 @@ def test_what_the_last_rounds_are_still_at_work_on_is_no_rise():
     assert (found.steady, found.rate) == (True, 1000)
 
 
+def test_what_the_first_round_set_up_is_no_part_of_the_rate():
+    found = residue([place([50_000] + [1000] * 15)], 16)
+
+    assert (found.steady, found.since, found.rate) == (True, 0, 1000)
+
+
 def test_few_bytes_that_stay_beside_a_full_window_are_few():
     # Blocks that a library keeps for later belong to what uses them now.
     found = residue([place([0] * 4 + [73, 73, 0, 73, 73, 0] + [82_000] * 2)], 12)

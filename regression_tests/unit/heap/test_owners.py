@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import sys
 from array import array
 
@@ -16,8 +17,9 @@ _COLLECTOR_HEADER = 16
 
 
 class Node:
-    def __init__(self, before):
+    def __init__(self, before, kept=None):
         self.before = before
+        self.kept = kept
 
 
 def walked(engine, root):
@@ -116,21 +118,39 @@ def test_way_to_an_entry_names_each_container_with_the_entry_it_is_in(engine):
     graph.close()
 
 
-@needs_both
-def test_twins_name_the_same_ways_in_a_chain():
+def _nodes(numbers):
     node = None
-    for _ in range(200):
-        node = Node(node)
-    ways = []
+    for number in numbers:
+        node = Node(node, number)
+    return node
+
+
+def _wrappers(numbers):
+    call = None
+    for number in numbers:
+        call = functools.partial(float, number, call)
+    return call
+
+
+@needs_both
+@pytest.mark.parametrize("chain", [_nodes, _wrappers])
+def test_twins_name_the_same_ways_in_a_chain(chain):
+    numbers = [float(number) for number in range(200)]
+    node, ways = chain(numbers), []
     for engine in (PYTHON, COMPILED):
         graph = walked(engine, [node])
         count = len(graph.path_columns().key)
         asked = [graph.find(node), len(graph) - 1, len(graph) // 2]
         told = graph.ways(asked, bytes(1 for _ in range(count)))
         ways.append([[entry for _, entry in way] for way in told])
+        links = bytes(entries > 0 for entries in graph.path_columns().entries)
+        # What each link keeps beside the next one lies in an entry of its own.
+        kept = [graph.find(one) for one in numbers]
+        assert len({way[-1] for way in graph.ways(kept, links) if way}) >= len(numbers) - 2
         graph.close()
 
     assert ways[0] == ways[1]
+    assert len(ways[0][1]) < 12  # a path each, not a link each
 
 
 @needs_both

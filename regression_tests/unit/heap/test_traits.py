@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -21,6 +23,7 @@ class Kept:
     def __init__(self) -> None:
         self.things: list[Any] = [bytearray(MANY)]
         self.latest: One | None = None
+        self.call: Any = None
 
 
 class One:
@@ -95,3 +98,38 @@ def test_chain_of_ancestors_is_told_from_a_list_of_them(engine: Engine) -> None:
     found = _holder(engine, "latest.parent[*]")
     assert (found.traits, found.element) == (("chain",), f"{__name__}.One")
     assert found.trace[-1].label == ".parent"
+
+
+def _closure(call: Any, buffer: bytearray) -> Callable[[], int]:
+    # The buffer comes first among the cells, whose names are sorted.
+    return lambda: len(buffer) + (0 if call is None else call())
+
+
+def _partial(call: Any, buffer: bytearray) -> Callable[[], int]:
+    return partial(len, buffer, call)
+
+
+@each_engine
+@pytest.mark.parametrize(
+    ("wrapped", "place", "element"),
+    [
+        (_closure, "call → closure cell call of _closure.<locals>.<lambda>[*]", "function"),
+        (_partial, "call.args[*][*]", "functools.partial"),
+    ],
+)
+def test_function_that_is_wrapped_again_and_again_is_a_chain(
+    engine: Engine, wrapped: Any, place: str, element: str
+) -> None:
+    kept = Kept()
+    for _ in range(60):
+        kept.call = wrapped(kept.call, bytearray(MANY // 50))
+    found = _holder(engine, place)
+    assert (found.traits, found.element, found.entries) == (("chain",), element, 58)
+    assert found.retained_bytes and found.retained_bytes >= 57 * MANY // 50
+
+
+@each_engine
+def test_tuples_in_tuples_and_functions_beside_them_are_no_chain(engine: Engine) -> None:
+    kept = Kept()
+    kept.things += [((_error, bytearray(MANY // 50)), (_holder, (len,))) for _ in range(40)]
+    assert _holder(engine).traits == ()

@@ -50,12 +50,15 @@ link_to(Link *link, PyObject *item, uint8_t kind, uint64_t label)
             return 0;
         }
         int32_t above = scan->path_of[link->node];
+        if (Py_TYPE(item)->tp_call != NULL && is_link(Py_TYPE(scan->objects[link->node]))) {
+            label++; /* what can be called lies apart from what else a wrapper refers to */
+        }
         int32_t path = path_child(scan, above, kind, label, Py_TYPE(item));
         if (path < 0) {
             return -1;
         }
-        if (path <= above) { /* a chain of equal objects that stays where it is */
-            scan->paths[path].entries++;
+        if (path <= above && Py_TYPE(scan->objects[scan->paths[path].sample]) == Py_TYPE(item)) {
+            scan->paths[path].entries++; /* a chain of equal objects that stays where it is */
         }
         child = add_node(scan, item, link->node, path);
         if (child < 0) {

@@ -153,14 +153,28 @@ scan_owners(Scan *scan, PyObject *given)
     return found;
 }
 
-/* The topmost node of those above a node that lie at its path, as the links of a chain do. `tops` is
-   what was found before: chains are long, and many of their links are asked about. */
+/* The next node above another that lies at its path, as the links of a chain do; NO_NODE if none. */
+static int32_t
+link_above(const Scan *scan, int32_t node)
+{
+    int32_t path = scan->path_of[node], above = scan->parents[node];
+    for (int between = 0; between <= shared.link + 1 && above >= 0; between++) {
+        if (scan->path_of[above] == path) {
+            return above;
+        }
+        above = scan->parents[above];
+    }
+    return NO_NODE;
+}
+
+/* The topmost link of the chain that a node is in. `tops` is what was found before: chains are long,
+   and many of their links are asked about. */
 static int32_t
 top_of(const Scan *scan, int32_t node, int32_t *tops)
 {
-    int32_t path = scan->path_of[node], top = node;
-    while (tops[top] == 0 && scan->parents[top] >= 0 && scan->path_of[scan->parents[top]] == path) {
-        top = scan->parents[top];
+    int32_t top = node, above;
+    while (tops[top] == 0 && (above = link_above(scan, top)) >= 0) {
+        top = above;
     }
     top = tops[top] ? tops[top] - 1 : top;
     tops[node] = top + 1;
@@ -179,7 +193,7 @@ way_to(const Scan *scan, int32_t node, const char *wanted, int32_t *tops)
         if (wanted[path] && append_new(way, Py_BuildValue("(ii)", (int)path, (int)below)) < 0) {
             Py_CLEAR(way);
         }
-        below = top_of(scan, at, tops);
+        below = wanted[path] ? top_of(scan, at, tops) : at;
         at = scan->parents[below];
     }
     if (way != NULL && PyList_Reverse(way) < 0) {

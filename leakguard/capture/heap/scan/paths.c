@@ -45,16 +45,23 @@ same_again(const Scan *scan, int32_t path, uint8_t kind, uint64_t label, PyTypeO
     if (paths[path].depth >= shared.max_depth) {
         return path;
     }
-    if (kind == shared.element && paths[path].depth < shared.nested) {
-        return NO_NODE;
-    }
-    int is_dict = paths[path].kind == shared.namespace || paths[path].kind == shared.instance;
-    if (is_dict && paths[path].parent != NO_NODE) {
+    int may_stay = kind != shared.element || paths[path].depth >= shared.nested;
+    for (int between = 0; between <= shared.link; between++) {
+        int is_dict = paths[path].kind == shared.namespace || paths[path].kind == shared.instance;
+        if (is_dict && paths[path].parent != NO_NODE) {
+            path = paths[path].parent;
+        }
+        PyTypeObject *there = Py_TYPE(scan->objects[paths[path].sample]);
+        int same = paths[path].kind == kind && paths[path].label == label && there == cls;
+        if (same && (between || may_stay)) {
+            return path;
+        }
+        if (!is_link(there) || is_link(cls) || paths[path].parent == NO_NODE) {
+            break;
+        }
         path = paths[path].parent;
     }
-    int same = paths[path].kind == kind && paths[path].label == label &&
-               Py_TYPE(scan->objects[paths[path].sample]) == cls;
-    return same ? path : NO_NODE;
+    return NO_NODE;
 }
 
 /* Return the path that an edge leads to, -2 on failure. */

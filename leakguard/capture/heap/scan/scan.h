@@ -28,7 +28,7 @@ typedef struct {
     int plain, list, tuple, dict, elements, named, memory, autograd;
     /* path_tree.py: kinds of edges, and where a path stays as it is */
     int root, element, key, namespace, name, position, instance;
-    int max_depth, nested;
+    int max_depth, nested, link;
     /* graph.py */
     int max_record, first_part;
     /* retention.py */
@@ -267,6 +267,13 @@ is_blank(PyTypeObject *cls, PyObject *item)
         at++;
     }
     return at == count;
+}
+
+/* Tell whether objects of a class may lie between two wrappers of a function; see path_tree.py. */
+static inline int
+is_link(PyTypeObject *cls)
+{
+    return cls == &PyTuple_Type || cls == &PyCell_Type;
 }
 
 /* ---- what is known already ------------------------------------------------------------------- */
