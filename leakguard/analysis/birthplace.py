@@ -199,7 +199,7 @@ class RunBirths:
             known = place.place is not None and place.cohorts and place.place not in told
             birth = self._birth(snapshot, (place,)) if known else None
             if birth is not None and birth.trail is not None and birth.trail.residue.steady:
-                apart = 1 - min(held.get(place.place, 0.0) / place.bytes, 1.0)
+                apart = 1 - min(held.get(place.place, 0.0) / max(place.bytes, 1.0), 1.0)
                 left = apart * birth.trail.residue.rate
                 if MAJORITY * rate <= left <= rate / MAJORITY:
                     fits.append((left, birth))

@@ -69,14 +69,15 @@ def residue(places: Iterable[Birthplace], rounds: int, taken: Sequence[int] = ()
     kept = [cohort for cohort in cohorts if cohort.round >= since]
     samples = sum(cohort.samples for cohort in kept)
     missed = min(int(_SURELY_ONE * max(generations(taken, since, end), 1) / samples), since)
-    first = max(since, _SETUP)
-    steady = 2 * since <= rounds and _is_steady(cohorts, first, rounds, taken)
+    steady = 2 * since <= rounds and _is_steady(cohorts, max(since, _SETUP), rounds, taken)
+    begin = since
     if steady:
         # What the last rounds made may still be in use, and the first one may have set up for all:
         # the rate is that of the others.
         end = min(rounds - YOUNG, *(c.round for c in kept if _end(c) > rounds - YOUNG), end)
-        kept = [cohort for cohort in kept if _end(cohort) <= end and cohort.round >= first]
-    lasted = max(generations(taken, first if steady else since, end), 1)
+        begin = max(since, *(_end(c) for c in kept if c.round < _SETUP), 0)
+        kept = [cohort for cohort in kept if begin <= cohort.round and _end(cohort) <= end]
+    lasted = max(generations(taken, begin, end), 1)
     return Residue(math.fsum(c.bytes for c in kept) / lasted, since, missed, samples, steady)
 
 

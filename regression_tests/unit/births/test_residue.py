@@ -96,6 +96,13 @@ def test_what_the_first_round_set_up_is_no_part_of_the_rate():
     assert (found.steady, found.since, found.rate) == (True, 0, 1000)
 
 
+def test_rate_of_rounds_that_were_merged_is_that_of_whole_cohorts():
+    merged = [Cohort(round_, 4, 4000.0, 0.0, 8) for round_ in range(0, 64, 4)]
+    whole = replace(place([1000]), cohorts=tuple(merged))
+
+    assert residue([whole], 66).rate == 1000
+
+
 def test_few_bytes_that_stay_beside_a_full_window_are_few():
     # Blocks that a library keeps for later belong to what uses them now.
     found = residue([place([0] * 4 + [73, 73, 0, 73, 73, 0] + [82_000] * 2)], 12)
