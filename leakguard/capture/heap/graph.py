@@ -39,13 +39,13 @@ from leakguard.capture.heap.path_tree import (
     INSTANCE,
     KEY,
     LINK,
-    LINKS,
     NAME,
     NAMESPACE,
     NO_NODE,
     POSITION,
     PathColumns,
     PathTree,
+    is_link,
 )
 from leakguard.capture.heap.retention import Retained, Retention
 from leakguard.capture.heap.sizes import holds_dict
@@ -432,7 +432,7 @@ class Graph:
         child = self._index.get(key)
         if child is None:
             above = self._path_of[node]
-            if callable(item) and type(self._objects[node]) in LINKS:
+            if callable(item) and is_link(type(self._objects[node])):
                 label = (label[0], (label[1], callable))
             path = self._paths.child(above, label, type(item), self._objects)
             sample = self._objects[self._paths.sample(path)] if path <= above else None

@@ -24,7 +24,11 @@ NESTED = 8
 # may lie between two links. What can be called has a path of its own there, apart from what else
 # the wrapper refers to.
 LINK = 2
-LINKS = (tuple, CellType)
+
+
+def is_link(cls: type) -> bool:
+    """Return whether objects of a class may lie between two wrappers of a function."""
+    return cls is tuple or cls is CellType  # by identity: a metaclass may compare as it likes
 
 
 class PathColumns(NamedTuple):
@@ -122,7 +126,7 @@ class PathTree:
             there = type(objects[self._samples[path]])
             if (between or may_stay) and self._labels[path] == label and there is cls:
                 return path
-            if there not in LINKS or cls in LINKS or self._parents[path] == NO_NODE:
+            if not is_link(there) or is_link(cls) or self._parents[path] == NO_NODE:
                 break
             path = self._parents[path]
         return NO_NODE

@@ -40,7 +40,8 @@ def traits_of(
 ) -> tuple[Trait, ...]:
     """Return the traits of a holder; ``sample`` is one of its ``nodes``."""
     cls = graph.class_of(sample)
-    if graph.kind_of(sample) in (PLAIN, NAMED) and (is_program_class(cls) or cls in _WRAPPERS):
+    wraps = any(cls is wrapper for wrapper in _WRAPPERS)
+    if graph.kind_of(sample) in (PLAIN, NAMED) and (wraps or is_program_class(cls)):
         return ("chain",)
     things = list(islice(_things(graph, nodes), _ASKED))
     found: list[Trait] = []
