@@ -270,10 +270,11 @@ def test_memory_without_a_holder_has_the_line_that_leaves_as_much():
 
 @pytest.mark.parametrize("is_held", [False, True])
 def test_small_rest_is_told_where_a_line_left_it_in_none_of_the_holders(is_held):
-    of_holder, other = birthplace(7, [4 * MB] * ROUNDS), birthplace(9, [MB] * ROUNDS, phase="trial")
-    births = Births(80 * MB, 0.0, 1.0, 2048.0, (of_holder, other))
+    of_holder = birthplace(7, [7 * MB] * ROUNDS)
+    other = birthplace(9, [3 * MB] * ROUNDS, phase="trial")
+    births = Births(160 * MB, 0.0, 1.0, 2048.0, (of_holder, other))
     born = (of_holder, other) if is_held else (of_holder,)
-    told = run(holder("app.kept[*]", *born, each=4 * MB), births=births, gains=5 * MB)
+    told = run(holder("app.kept[*]", *born, each=7 * MB), births=births, gains=10 * MB)
     counted = tuple(replace(s, census=Census({}, bytes=0)) for s in told.snapshots)
 
     first, *others = diagnose(replace(told, snapshots=counted)).findings
