@@ -35,10 +35,10 @@ from leakguard.capture.heap.layout import (
     may_traverse,
 )
 from leakguard.capture.heap.path_tree import (
+    BETWEEN_LINKS,
     ELEMENT,
     INSTANCE,
     KEY,
-    LINK,
     NAME,
     NAMESPACE,
     NO_NODE,
@@ -171,7 +171,7 @@ class Graph:
         """Return the topmost link of the chain that a node is in, or the node."""
         top, above = node, self._parents[node]
         between = 0
-        while above != NO_NODE and between <= LINK + 1:
+        while above != NO_NODE and between <= BETWEEN_LINKS + 1:
             between += 1
             if self._path_of[above] == self._path_of[node]:
                 top, between = above, 0

@@ -23,7 +23,7 @@ NESTED = 8
 # by a tuple (the arguments of a partial), or by a tuple and a cell (a closure). So many of these
 # may lie between two links. What can be called has a path of its own there, apart from what else
 # the wrapper refers to.
-LINK = 2
+BETWEEN_LINKS = 2
 
 
 def is_link(cls: type) -> bool:
@@ -120,7 +120,7 @@ class PathTree:
         if self._depths[path] >= MAX_DEPTH:
             return path
         may_stay = label[0] != ELEMENT or self._depths[path] >= NESTED
-        for between in range(LINK + 1):
+        for between in range(BETWEEN_LINKS + 1):
             if self._labels[path][0] in (NAMESPACE, INSTANCE) and self._parents[path] != NO_NODE:
                 path = self._parents[path]
             there = type(objects[self._samples[path]])

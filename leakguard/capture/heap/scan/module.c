@@ -169,7 +169,7 @@ read_shared(void)
         {"path_tree", "KEY", &shared.key},          {"path_tree", "NAMESPACE", &shared.namespace},
         {"path_tree", "NAME", &shared.name},        {"path_tree", "POSITION", &shared.position},
         {"path_tree", "INSTANCE", &shared.instance}, {"path_tree", "MAX_DEPTH", &shared.max_depth},
-        {"path_tree", "NESTED", &shared.nested},    {"path_tree", "LINK", &shared.link},
+        {"path_tree", "NESTED", &shared.nested},    {"path_tree", "BETWEEN_LINKS", &shared.link},
         {"graph", "MAX_RECORD", &shared.max_record},
         {"graph", "FIRST_PART", &shared.first_part},
         {"retention", "EMPTY_CONTAINER", &shared.empty_container},
