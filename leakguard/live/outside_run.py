@@ -33,7 +33,7 @@ def _is_run(path: Path) -> bool:
         if path.suffix != ".jsonl" or not path.is_file():
             return False
         with path.open("rb") as file:
-            return jsonl.is_run(file.read(jsonl.START))
+            return jsonl.is_run(file.read(jsonl.HEADER_START))
     except OSError:
         return False
 

@@ -203,5 +203,5 @@ def followed(path: Path) -> Followed:
     if path.is_dir():
         return FollowedFolder(path)
     with path.open("rb") as file:
-        start = file.read(jsonl.START)
+        start = file.read(jsonl.HEADER_START)
     return FollowedRun(path) if jsonl.is_run(start) else FollowedLog(path)

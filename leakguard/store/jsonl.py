@@ -26,7 +26,7 @@ from leakguard.store.run_lock import (
 )
 
 #: So many bytes of a file's start are enough for `is_run`.
-START = 64
+HEADER_START = 64
 # Whoever writes a run file anew with another tool may put spaces between its parts.
 _MAGIC = re.compile(rb'\s*\{\s*"schema"\s*:\s*"leakguard\.run/')
 _MAX_NOTES = 5
