@@ -26,7 +26,7 @@ PATIENCE_SECONDS = 1.0
 #: if the program also makes more frequent steps.
 RARE_SECONDS = 10.0
 #: A kind replaces the counted kind only after it has lasted this share of the time for which steps
-#: were counted before. Chosen, below 1: the first looks and traces of leakguard lengthen that time.
+#: were counted before. Chosen, below 1: caches that looks leave cold lengthen that time.
 #: Not much below 1: an evaluation after a training seldom takes half as long as the training, so it
 #: does not replace the training.
 AS_LONG = 0.5

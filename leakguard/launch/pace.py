@@ -7,7 +7,7 @@ import math
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from leakguard.capture.run_queue import program_clock
 from leakguard.launch.choice import Choice
@@ -48,6 +48,9 @@ _NEAR = 0.7
 # A loop that is over within ``_SOON`` seconds, and whose rounds took less than ``_SHORT_ROUND``
 # seconds on average, may be the inner loop of another loop. Chosen.
 _SOON, _SHORT_ROUND = 2.0, 0.02
+
+
+T = TypeVar("T")
 
 
 class Begin(Protocol):
@@ -96,11 +99,12 @@ class Pace:
     _begun_at: float = 0.0
     _short_in_a_row: int = 0
     _rounds: int = 0
+    _spent: float = 0.0
     _end: Callable[[], None] | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
-        self._choice = Choice(self.clock, self.main_wait)
+        self._choice = Choice(self._own_clock, self.main_wait)
 
     @property
     def chosen(self) -> StepSource | None:
@@ -153,7 +157,7 @@ class Pace:
             return
         if is_counted and whole and self._left == 0:
             self.end_generation()
-        self.over(is_outermost)
+        self._apart(lambda: self.over(is_outermost))
         is_short = self._of_this_run < PREPARATION or (is_counted and self._was_soon_over())
         self._choice.loop_over(was_preparation=is_short)
 
@@ -185,7 +189,22 @@ class Pace:
         """End the current generation, if there is one."""
         end, self._end = self._end, None
         if end is not None:
-            end()
+            self._apart(end)
+
+    def _own_clock(self) -> float:
+        """Return the time without what is done where generations begin and end.
+
+        A loop that was looked at must not seem longer than a loop that comes after it.
+        """
+        return self.clock() - self._spent
+
+    def _apart(self, work: Callable[[], T]) -> T:
+        """Do something that takes no time of the program's own."""
+        since = self.clock()
+        try:
+            return work()
+        finally:
+            self._spent += self.clock() - since
 
     def _told(self, source: StepSource, most: int) -> int:
         """Record a step of a kind that is not counted; this may choose the kind."""
@@ -204,7 +223,7 @@ class Pace:
             self.anew()
         self._counted, self._chosen_at = source, now
         self._rounds = self._short_in_a_row = 0
-        period = source.period(now)
+        period = source.period(self._own_clock())
         self._is_grouped = not _is_long(source, period)
         self._unit = self.every or (_rounded(AIM_SECONDS / period) if self._is_grouped else 1)
         self._full = FULL_SECONDS if self._is_grouped else FULL_STEP_SECONDS
@@ -222,7 +241,8 @@ class Pace:
         self._choice.goes_on(source, self._size)
         taken = self._size // self._unit
         self._number += taken
-        self._end = self.begin(source.words(self._unit), self._number, taken)
+        words = source.words(self._unit)
+        self._end = self._apart(lambda: self.begin(words, self._number, taken))
         self._begun_at = self.clock() if self._may_prove_short else 0.0
 
     @property

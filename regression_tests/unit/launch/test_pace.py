@@ -283,6 +283,24 @@ def test_end_of_a_loop_tells_whether_another_goes_on_around_it(begun, clock):
     pace.ended(reading, whole=True)
 
 
+@pytest.mark.parametrize("look", [0.0, 0.8])
+def test_looks_do_not_make_a_loop_longer_than_the_one_that_comes_after_it(clock, look):
+    words = []
+
+    def begin(what, number, taken):
+        words.append(what)
+        clock.advance(look)
+        return lambda: clock.advance(look)
+
+    pace = Pace(begin, over=lambda _: clock.advance(10 * look), clock=clock)
+    loading = pace.add(StepSource(Rank.LOOP, "round", " of the loop at a.py:1"))
+    steps(pace, clock, loading, 20, 0.2)
+    pace.ended(loading, whole=True)
+    training = pace.add(StepSource(Rank.LOOP, "round", " of the loop at a.py:9"))
+    steps(pace, clock, training, 110, 0.04)
+    assert words[-1].endswith(" of the loop at a.py:9")
+
+
 def beside(pace, clock, threads, number, seconds, main=None, every=1):
     """Take steps of threads, one of each in ``seconds``; ``main`` takes one in ``every``."""
     for step in range(number):
