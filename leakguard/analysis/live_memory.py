@@ -42,13 +42,15 @@ def filling_cache(case: Case, growth: Growth) -> Cleared | None:
     alive = [(cache, ends[-1].count(cache.type) or 0) for cache in NATIVE_CACHES]
     room = sum(count * cache.bytes for cache, count in alive)
     filled = gained(growth)
-    if filled > room:
+    # Of a sawtooth the rate is uncertain: only what is sure may be too much for the caches.
+    least = filled if growth.interval is None or not rate else filled * growth.interval[0] / rate
+    if least > room:
         return None
     name = growth.name
     of = ", ".join(f"{n} {cache.type} ({cache.what}; {cache.source})" for cache, n in alive if n)
     reason = (
         f"{METRICS[name].words} grows by {format_change(rate)} per generation, "
-        f"{format_bytes(filled)} so far; all of it fits into the caches of {of}"
+        f"about {format_bytes(filled)} so far; it fits into the caches of {of}"
     )
     return Cleared(name, "filling", reason, bytes_per_generation=rate)
 

@@ -134,6 +134,18 @@ def test_pages_that_sqlite_keeps_are_no_leak():
     assert "sqlite3.Connection" in next(c.reason for c in report.cleared)
 
 
+@pytest.mark.parametrize(("tooth", "is_told"), [(0, True), (120 * KB, False)])
+def test_what_is_uncertain_of_a_sawtooth_is_no_more_than_sqlite_keeps(tooth, is_told):
+    run = sqlite_run(22 * KB, 1)
+
+    def toothed(snapshot):
+        up = (snapshot.generation or 0) % 9 * tooth
+        return replace(snapshot, metrics={k: v + up for k, v in snapshot.metrics.items()})
+
+    report = diagnose(replace(run, snapshots=tuple(map(toothed, run.snapshots))))
+    assert bool(report.findings) is is_told
+
+
 @pytest.mark.parametrize(("each", "connections"), [(12 * KB, 0), (40 * KB, 1)])
 def test_more_than_sqlite_keeps_is_told(each, connections):
     assert diagnose(sqlite_run(each, connections)).findings
