@@ -1,6 +1,6 @@
 """References and memory that the collector's traversal misses.
 
-They belong to code objects, arrays, tensors and backward graphs.
+They belong to code objects, arrays, tensors, backward graphs and buffers of text.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from leakguard.capture.heap.classes import (
 from leakguard.capture.heap.frameworks import Buffer, Frameworks, Numpy, OwnMemory, Torch
 from leakguard.capture.heap.layout import AUTOGRAD, ClassLayout, Memory, Reader, layout_of
 from leakguard.capture.heap.storage import array_owner, is_accounted
+from leakguard.capture.heap.text_buffers import is_text_buffer, read_text_buffer
 
 _CODE_PARTS: tuple[str, ...] = (
     "co_consts",
@@ -135,6 +136,8 @@ class GraphAdapters:
             return layout_of(cls, read_code)
         if numpy and derives(cls, numpy.kind):
             return _array_layout(cls, self._array_reader(numpy))
+        if is_text_buffer(cls):
+            return layout_of(cls, read_text_buffer)
         if qualified_name(cls) in PICTURES:
             return layout_of(cls, read_picture)
         if derives(cls, type):
