@@ -144,7 +144,8 @@ def test_epoch_that_lasts_long_is_divided_and_stays_a_level_above():
     told = [end.outer for end in run.generation_ends()]
     assert told[0] == {"epoch": 1}
     assert told[-1] == {"epoch": 2}
-    assert all(set(end.phases) == {"train"} for end in run.generation_ends())
+    # On a busy machine rounds are passed over, and of those no phase is known.
+    assert {phase for end in run.generation_ends() for phase in end.phases} == {"train"}
 
 
 def test_evaluation_that_lasts_long_is_divided_and_counted_once(monkeypatch):
