@@ -84,8 +84,9 @@ def unexplained(
 ) -> Defect | None:
     """Return the unexplained rest as a defect, if it is a large share, or if a line made it."""
     rest = balance.rest
-    made = rest >= _MADE_BY_A_LINE * balance.growth and born_elsewhere(case, rest, defects)
-    if rest < PLURALITY * balance.growth and not made:
+    if rest < _MADE_BY_A_LINE * balance.growth:
+        return None
+    if rest < PLURALITY * balance.growth and born_elsewhere(case, rest, defects) is None:
         return None
     phase = _phase_of_rest(growth.contribution, defects, rest)
     told = balance.findings + balance.healthy

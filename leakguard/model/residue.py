@@ -75,7 +75,7 @@ def residue(places: Iterable[Birthplace], rounds: int, taken: Sequence[int] = ()
         # What the last rounds made may still be in use, and the first one may have set up for all:
         # the rate is that of the others.
         end = min(rounds - YOUNG, *(c.round for c in kept if _end(c) > rounds - YOUNG), end)
-        begin = max(since, *(_end(c) for c in kept if c.round < _SETUP), 0)
+        begin = max([since, *(_end(c) for c in kept if c.round < _SETUP)])
         kept = [cohort for cohort in kept if begin <= cohort.round and _end(cohort) <= end]
     lasted = max(generations(taken, begin, end), 1)
     return Residue(math.fsum(c.bytes for c in kept) / lasted, since, missed, samples, steady)

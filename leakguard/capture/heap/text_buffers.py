@@ -7,7 +7,6 @@ there, nothing is read.
 from __future__ import annotations
 
 import ctypes
-import gc
 import io
 import sys
 from collections.abc import Iterable
@@ -33,14 +32,23 @@ def read_text_buffer(buffer: Any) -> tuple[list[object], Iterable[object]]:
 
 @cache
 def _places() -> tuple[int, ...]:
-    """Return the offsets of the large and the small list in a buffer; empty if they are unknown."""
+    """Return the offsets of the large and the small list in a buffer; empty if they are unknown.
+
+    The small list is the only field that is set until a part of the text is read, and not after.
+    """
     if sys.implementation.name != "cpython" or sys.version_info >= (3, 12):
         return ()
     probe = io.StringIO()
     probe.write(_PROBE)
-    young = {id(one): one for one in gc.get_objects(generation=0) if type(one) is list}
-    for place in range(object.__basicsize__ + _POINTER, type(probe).__basicsize__, _POINTER):
-        at = ctypes.c_size_t.from_address(id(probe) + place).value
-        if young.get(at) == [_PROBE]:
-            return place - _POINTER, place
-    return ()
+    written = _fields(probe)
+    probe.seek(0)
+    probe.read(1)
+    dropped = [n for n, (was, now) in enumerate(zip(written, _fields(probe), strict=True))
+               if was and not now]  # fmt: skip
+    small = dropped[0] * _POINTER if len(dropped) == 1 else 0
+    return (small - _POINTER, small) if small else ()
+
+
+def _fields(probe: io.StringIO) -> list[int]:
+    count = io.StringIO.__basicsize__ // _POINTER
+    return list((ctypes.c_size_t * count).from_address(id(probe)))

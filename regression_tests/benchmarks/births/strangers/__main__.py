@@ -4,9 +4,9 @@
 
     python -m regression_tests.benchmarks.births.strangers SET PLAYS [NAME ...]
 
-SET is `set_1`, `set_2` or `set_3`. Each playing is a line of the file PLAYS, and one that is there
-is not played again. The table of all of them is printed. `KEY.md` of a set is the stranger's own
-key, `key.json` that of this script.
+SET is a folder here, such as `set_1`. Each playing is a line of the file PLAYS, and one that is
+there is not played again. The table of all of them is printed. `KEY.md` of a set is the stranger's
+own key, `key.json` that of this script.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from typing import Any
 
 import leakguard
 
-SETS = ("set_1", "set_2", "set_3")
 MODES = ("leak", "fixed")
 _LIMIT = 900  # seconds; the machine may be busy
 _HERE = Path(__file__).parent
+SETS = sorted(key.parent.name for key in _HERE.glob("set_*/key.json"))
 
 
 @dataclass(frozen=True, slots=True)
