@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Protocol, TextIO
 
 from leakguard.alarm import pass_on
+from leakguard.capture.heap.text_buffers import leave_out
 from leakguard.capture.probe import reason_of
 from leakguard.errors import UsageError
 from leakguard.live.safety import Safety
@@ -33,6 +34,7 @@ def log_sink(log: Log | None) -> Callable[[str], object] | None:
     if callable(log):
         return log
     if hasattr(log, "write"):
+        leave_out(log)
         return functools.partial(write_block, log)
     raise UsageError(f"log= takes a stream, a logger or a function, not {type(log).__name__}")
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from heap_engines import Engine, each_engine
 
-from leakguard.capture.heap.text_buffers import is_text_buffer, read_text_buffer
+from leakguard.capture.heap import text_buffers
+from leakguard.capture.heap.text_buffers import is_text_buffer, leave_out, read_text_buffer
 
 needs_lists = pytest.mark.skipif(
     sys.version_info >= (3, 12), reason="from CPython 3.12 on, a buffer holds one text and no list"
@@ -62,6 +63,18 @@ def test_texts_are_retained_by_the_holder_of_their_buffers(engine: Engine) -> No
     del page
     found = {holder.path: holder for holder in engine.inspect().holders}
     assert (found[f"{__name__}.Log.pages[*]"].retained_bytes or 0) >= SIZE
+
+
+@needs_lists
+def test_buffer_that_the_guard_writes_to_is_left_out_for_as_long_as_it_lives() -> None:
+    log, other = Page(), Page()
+    for buffer in (log, other):
+        buffer.write("one")
+    leave_out(log)
+    assert (read_text_buffer(log)[0], read_text_buffer(other)[0]) == ([], [["one"]])
+    place = id(log)
+    del buffer, log
+    assert place not in text_buffers._LEFT_OUT
 
 
 def test_other_classes_are_no_buffers_of_text() -> None:
