@@ -11,6 +11,7 @@ from typing import NoReturn
 
 from leakguard.errors import LeakguardError
 from leakguard.launch.plan import Plan
+from leakguard.live.settings import is_switched_off
 
 # Given by ``-c`` and not by ``-m``, so that an interrupt ends the process as it ends a script.
 _BEGIN = "from leakguard.launch.interpreter import begin; begin()"
@@ -20,12 +21,14 @@ _UNUSABLE = 2
 def replace_process(plan: Plan, arguments: Sequence[str]) -> NoReturn:
     """Become a fresh interpreter that runs the plan: same process, same streams, same environment.
 
-    The imports that this process needed for the command line are no part of the program.
+    The imports that this process needed for the command line are no part of the program. With
+    guards switched off it is the interpreter that runs the program alone, without this package.
     """
     sys.stdout.flush()
     sys.stderr.flush()
     flags: list[str] = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
-    os.execv(sys.executable, [sys.executable, *flags, "-c", _BEGIN, plan.to_json(), *arguments])
+    what = plan.as_for_python() if is_switched_off() else ("-c", _BEGIN, plan.to_json())
+    os.execv(sys.executable, [sys.executable, *flags, *what, *arguments])
 
 
 def begin() -> None:

@@ -36,6 +36,11 @@ class Plan:
         """Return the plan as one argument of a command line."""
         return json.dumps(asdict(self))
 
+    def as_for_python(self) -> tuple[str, ...]:
+        """Return the arguments by which ``python`` runs the program, without its own."""
+        options: dict[Form, tuple[str, ...]] = {"path": (), "module": ("-m",), "command": ("-c",)}
+        return (*options[self.form], self.program)
+
     @classmethod
     def from_json(cls, text: str) -> Plan:
         """Return the plan from the text of ``to_json``."""

@@ -72,6 +72,21 @@ def test_command_sees_the_same_names_paths_and_arguments(script):
     same(script.plain(*arguments), script.watched(*arguments))
 
 
+@pytest.mark.parametrize("form", ["path", "module", "command"])
+def test_switched_off_it_is_the_program_alone(monkeypatch, script, form):
+    source = SEES + "    print(sorted(sys.modules), input())\n    for _ in range(30): sys.path"
+    script.write(source)
+    script.typed = b"asked"
+    forms = {"path": ["script.py"], "module": ["-m", "script"], "command": ["-c", dedent(source)]}
+    arguments = [*forms[form], "-m", "x y"]
+    monkeypatch.setenv("LEAKGUARD", "off")
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)  # it becomes an option, -B
+    plain, watched = script.plain(*arguments), script.watched(*arguments)
+    same(plain, watched)
+    assert (watched.status, watched.err, watched.file.exists()) == (0, "", False)
+    assert b"'leakguard" not in watched.out
+
+
 def test_standard_input_sees_the_same_names_paths_and_arguments(script):
     script.typed = f"{dedent(SEES)}\nprint('\xe4', input())".encode()
     plain, watched = script.plain("-", "x"), script.watched("-", "x")
