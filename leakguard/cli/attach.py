@@ -31,7 +31,7 @@ _MAKE_A_RUN = 2
 @click.argument("pid", type=click.IntRange(min=1), metavar="PID")
 @click.option("--every", default=3.0, show_default=True, type=click.FloatRange(min=0.1),
               metavar="SECONDS",
-              help="Time from look to look; each look is a generation.")  # fmt: skip
+              help="Time from look to look, and of a generation.")  # fmt: skip
 @click.option("--looks", default=10, show_default=True, type=click.IntRange(min=_MAKE_A_RUN),
               metavar="N", help="Leave after N looks.")  # fmt: skip
 @click.option("--for", "seconds", type=click.FloatRange(min=0.1), metavar="SECONDS",

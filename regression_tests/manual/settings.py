@@ -42,7 +42,7 @@ def _elsewhere() -> str:
 
 | Variable | Meaning |
 |---|---|
-| `LEAKGUARD=off` | Switches every guard of the program off; so do `0`, `no` and `false`. |
+| `LEAKGUARD=off` | No guard watches, as with `0`, `no`, `false`; `leakguard run` is `python`. |
 | `LEAKGUARD_BIRTHS=0` | Samples no allocations, see [Births](cost.md#births). |
 | `LEAKGUARD_COPY=0` | Takes looks in the process, not in a copy of it, whatever else runs. |
 | `LEAKGUARD_JOB=DIR` | The folder of a job, each process of which is followed. |

@@ -1,4 +1,7 @@
-"""Looks at an attached process at regular times: each look is a generation of the run."""
+"""Looks at an attached process at regular times: a generation lasts from one time to the next.
+
+A look that comes late ends several generations at once, so that a rate is one in time.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ from leakguard.model.secrets import command_line
 
 # The least and the most seconds for which the target is traced; then a look ends the trace. Chosen:
 # a traced target runs several times slower, so it should not be traced for long. The numbers of a
-# trace are scaled up to the whole time since the previous look.
+# trace are scaled to the time of one generation.
 _TRACED = (1.0, 3.0)
 # The pause between two looks is at least this share of ``Timetable.every``. Chosen: it applies if a
 # look takes so long that the next look would be due almost at once.
@@ -63,7 +66,8 @@ class Timetable:
     """When to look, and where to write the run.
 
     Attributes:
-        every: seconds from the start of one look to the start of the next.
+        every: seconds from the start of one look to the start of the next, and of a generation; 0
+            if someone else decides when to look, and each look ends a generation.
         looks: the number of looks; None for no limit.
         out: the file of the run; None if the run is not written.
         job: the run directory in which the run gets a file of its own, instead of ``out``.
@@ -98,6 +102,8 @@ class AttachedRun:
     _scribe: Scribe = field(init=False)
     _looker: Looker = field(init=False)
     _tracing: Tracing = field(init=False)
+    _began_at: float = 0.0
+    _generation: int = 0
     _looked_at: float = 0.0
     _traced_from: float = 0.0
 
@@ -141,7 +147,7 @@ class AttachedRun:
         """
         try:
             if self._begun:
-                self._look(self.looks, last=last)
+                self._look(last=last)
                 self.looks += 1
             else:
                 self._begin()
@@ -163,25 +169,38 @@ class AttachedRun:
         return self._journal.run().snapshots[-1]
 
     def _begin(self) -> None:
-        self._begun, self._looked_at = True, time.monotonic()
+        self._begun, self._began_at = True, time.monotonic()
+        self._looked_at = self._began_at
         look = self._looker.start(self._looker.recorder.read_all())
         self._scribe.write_snapshot(SnapshotDraft("Attached", "mark"), look, None)
         self._looker.remember()
 
-    def _look(self, index: int, *, last: bool) -> None:
-        sites, self._looked_at = self._traced(), time.monotonic()
+    def _look(self, *, last: bool) -> None:
+        seen_for, sites = self._traced()
+        before, self._looked_at = self._looked_at, time.monotonic()
+        passed = max(self._periods() - self._generation, 1)
+        self._generation += passed
+        index = self._generation - 1
+        if sites:
+            times = (self._looked_at - before) / passed / seen_for
+            sites = tuple(_projected(site, times) for site in sites)
         reading = self._looker.recorder.read_all()
         look = self._looker.generation(reading, index, LAST if last else _WHY, ())
         draft = SnapshotDraft(
-            f"Gen {index + 1}: End of generation",
+            f"Gen {self._generation}: End of generation",
             "generation",
-            generation=index + 1,
+            generation=self._generation,
             sites=sites or (),
             traced=sites is not None,
         )
         self._scribe.write_snapshot(draft, look, index)
         if not last:
-            self._choose(index + 1)
+            self._choose(self.looks + 1)
+
+    def _periods(self) -> int:
+        """Return how many times ``Timetable.every`` has passed since the first look."""
+        every = self.timetable.every
+        return round((self._looked_at - self._began_at) / every) if every else 0
 
     @property
     def _pause(self) -> float:
@@ -192,21 +211,20 @@ class AttachedRun:
             return pause
         return least if self.timetable.grows else min(max(pause, least), most)
 
-    def _traced(self) -> tuple[Site, ...] | None:
-        """End the trace and return its sites; None if no trace was running."""
+    def _traced(self) -> tuple[float, tuple[Site, ...] | None]:
+        """End the trace; return its seconds and its sites, which are None if none was running."""
         if not self._tracing.running:
-            return None
-        now = time.monotonic()
-        times = (now - self._looked_at) / (now - self._traced_from)
+            return 0.0, None
+        seen_for = time.monotonic() - self._traced_from
         try:
             self._tracing.survivors()
-            return tuple(_projected(site, times) for site in self._tracing.sites(()))
+            return seen_for, tuple(self._tracing.sites(()))
         except UsageError:
             raise
         except Exception as error:
             self._tracing.stop()
             self._safety.note("created_at", error)
-            return ()
+            return seen_for, ()
 
     def _choose(self, rounds: int) -> None:
         """If something grows, start a trace, which lasts until the next look and finds sites."""
@@ -220,7 +238,7 @@ class AttachedRun:
 
 
 def _projected(site: Site, times: float) -> Site:
-    """Return a site with its numbers multiplied by ``times``: an estimate for a longer time."""
+    """Return a site with its numbers multiplied by ``times``: an estimate for another time."""
     size = None if site.bytes is None else round(times * site.bytes)
     return replace(site, count=round(times * site.count), bytes=size)
 

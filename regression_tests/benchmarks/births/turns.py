@@ -1,0 +1,137 @@
+"""What the record of births costs a loop that goes on for long, to a percent or better.
+
+Two children of one warm process live side by side on one core, one with the record and one without,
+and play short turns of the same loop, one after the other: what the machine does meets both. A
+couple gives the median ratio of neighbours. Where its blocks lie is an accident of each child, so
+several couples are made; their mean has a standard error. Nothing beside nothing shows what is left
+of chance.
+
+::
+
+    python -m regression_tests.benchmarks.births.turns [--couples N] [--turns N] [--only LOOP]
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import statistics
+import struct
+import sys
+import time
+from dataclasses import dataclass
+
+import torch
+
+from regression_tests.benchmarks.births import loops
+from regression_tests.benchmarks.births.overhead import WAYS, Way
+
+_SECONDS = 0.1
+# CPU seconds of each child before the first turn: a guard goes on once the samples that any run may
+# take are taken.
+_WARM = 8.0
+_ROUNDS = 7
+_GOES_ON, _NOTHING = "births, as a guard goes on", "nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """A process that plays a turn each time it is asked, and says how much CPU time it took."""
+
+    pid: int
+    ask: int
+    answer: int
+
+    def turn(self) -> float:
+        os.write(self.ask, b"t")
+        (took,) = struct.unpack("d", os.read(self.answer, 8))
+        return float(took)
+
+    def end(self) -> None:
+        os.write(self.ask, b"e")  # the other child may have the pipe open, too
+        os.waitpid(self.pid, 0)
+
+
+def child(loop: loops.Loop, times: int, way: Way) -> Child:
+    """Fork a child that has played for ``_WARM`` seconds when its first turn comes."""
+    (asked, ask), (answer, told) = os.pipe(), os.pipe()
+    pid = os.fork()
+    if pid:
+        os.close(asked)
+        os.close(told)
+        return Child(pid, ask, answer)
+    try:
+        os.close(ask)
+        begin, number, each = way(), 0, max(times // _ROUNDS, 1)
+        end = time.process_time() + _WARM
+        while time.process_time() < end:
+            number = _played(loop, number, each, each, begin)
+        while os.read(asked, 1) == b"t":
+            began = time.process_time()
+            number = _played(loop, number, times, each, begin)
+            os.write(told, struct.pack("d", time.process_time() - began))
+    finally:
+        os._exit(0)
+
+
+def _played(loop: loops.Loop, number: int, times: int, each: int, begin) -> int:
+    for turn in range(times):
+        if turn % each == 0:
+            begin(number)
+            number += 1
+        loop()
+    return number
+
+
+def couple(loop: loops.Loop, times: int, way: Way, turns: int) -> float:
+    """Return the median ratio of the CPU time of neighbours, with the way and without."""
+    alone, beside = child(loop, times, WAYS[_NOTHING]), child(loop, times, way)
+    ratios = []
+    try:
+        for number in range(turns):
+            first, second = (alone, beside) if number % 2 else (beside, alone)
+            took = {first: first.turn(), second: second.turn()}
+            ratios.append(took[beside] / took[alone])
+    finally:
+        alone.end()
+        beside.end()
+    return statistics.median(ratios)
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--couples", type=int, default=8)
+    parser.add_argument("--turns", type=int, default=60)
+    parser.add_argument("--only", default="", help="loops with this in their name")
+    asked = parser.parse_args()
+    torch.set_num_threads(1)
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    print(
+        f"CPython {sys.version.split()[0]}, load {os.getloadavg()[0]:.1f}; "
+        f"{asked.couples} couples\n"
+    )
+    print("| loop | with | mean of couples | standard error | least and largest couple |")
+    print("|---|---|---:|---:|---|")
+    for name, make in loops.named():
+        if asked.only not in name:
+            continue
+        loop, times = make(), 0
+        loop()
+        end = time.process_time() + _SECONDS
+        while time.process_time() < end:
+            loop()
+            times += 1
+        for way in (_NOTHING, _GOES_ON):
+            found = [couple(loop, times, WAYS[way], asked.turns) for _ in range(asked.couples)]
+            error = statistics.stdev(found) / math.sqrt(len(found))
+            spread = f"{min(found):.3f} to {max(found):.3f}"
+            print(
+                f"| {name} | {way} | {statistics.fmean(found):.4f} | {error:.4f} | {spread} |",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
