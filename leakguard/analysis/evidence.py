@@ -106,7 +106,8 @@ def _of_type(
     memory = memory_witness(case, phase, lead.since, lead.bytes_rate)
     if memory is not None:
         grows = "grows" if memory.endswith("RSS") else "grow"
-        found.append(Evidence("memory", f"{memory} {grows} in the same phase"))
+        where = "too" if phase is None else "in the same phase"
+        found.append(Evidence("memory", f"{memory} {grows} {where}"))
     if lead.breaks_expectation and lead.watched and lead.watched.expected:
         low, high = lead.watched.expected
         expected = str(low) if low == high else f"{low} to {high}"

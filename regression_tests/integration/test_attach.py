@@ -55,7 +55,7 @@ def attach(pid, tmp_path, *options):
     return diagnose(load(out))
 
 
-QUICK = ("--every", "0.3", "--looks", "8")
+QUICK = ("--every", "0.6", "--looks", "8")
 
 
 def test_leaking_loop_is_named_with_its_holder_and_its_line(tmp_path, capsys):

@@ -6,6 +6,7 @@ A look that comes late ends several generations at once, so that a rate is one i
 from __future__ import annotations
 
 import datetime
+import math
 import os
 import platform
 import time
@@ -100,6 +101,7 @@ class AttachedRun:
     _safety: Safety = field(init=False)
     _journal: Journal = field(init=False)
     _scribe: Scribe = field(init=False)
+    _recorder: RemoteRecorder = field(init=False)
     _looker: Looker = field(init=False)
     _tracing: Tracing = field(init=False)
     _began_at: float = 0.0
@@ -124,9 +126,9 @@ class AttachedRun:
         self._safety = Safety(meter)
         sinks = Sinks((), self._safety)
         self._scribe = Scribe(self._journal, meter, self._safety, sinks, elsewhere=True)
-        recorder = RemoteRecorder(Watchlist(()), {}, LARGE_OBJECT, session=session)
+        self._recorder = RemoteRecorder(Watchlist(()), {}, LARGE_OBJECT, session=session)
         schedule = Schedule(None, meter, Prices(facts.engine, 0))
-        self._looker = Looker(recorder, schedule, self._safety, Suspicion(), None)
+        self._looker = Looker(self._recorder, schedule, self._safety, Suspicion(), None)
         tracers = {"tracemalloc": partial(RemoteTrace, session)}
         self._tracing = Tracing("tracemalloc", tracers, grows=self.timetable.grows)
 
@@ -164,27 +166,27 @@ class AttachedRun:
 
     def inspect(self) -> Snapshot:
         """Take an inspection now and return its snapshot."""
-        look = self._looker.holders(self._looker.recorder.read_all(), _WHY)
+        look = self._looker.holders(self._recorder.read_all(), _WHY)
         self._scribe.write_snapshot(SnapshotDraft(ASKED, "mark"), look, None)
         return self._journal.run().snapshots[-1]
 
     def _begin(self) -> None:
-        self._begun, self._began_at = True, time.monotonic()
+        look = self._looker.start(self._recorder.read_all())
+        self._begun, self._began_at = True, self._recorder.read_at
         self._looked_at = self._began_at
-        look = self._looker.start(self._looker.recorder.read_all())
         self._scribe.write_snapshot(SnapshotDraft("Attached", "mark"), look, None)
         self._looker.remember()
 
     def _look(self, *, last: bool) -> None:
         seen_for, sites = self._traced()
-        before, self._looked_at = self._looked_at, time.monotonic()
+        reading = self._recorder.read_all()
+        before, self._looked_at = self._looked_at, self._recorder.read_at
         passed = max(self._periods() - self._generation, 1)
         self._generation += passed
         index = self._generation - 1
         if sites:
             times = (self._looked_at - before) / passed / seen_for
             sites = tuple(_projected(site, times) for site in sites)
-        reading = self._looker.recorder.read_all()
         look = self._looker.generation(reading, index, LAST if last else _WHY, ())
         draft = SnapshotDraft(
             f"Gen {self._generation}: End of generation",
@@ -204,12 +206,17 @@ class AttachedRun:
 
     @property
     def _pause(self) -> float:
-        """Seconds until the next look is due."""
-        every, (least, most) = self.timetable.every, _TRACED
-        pause = max(self._looked_at + every - time.monotonic(), _LEAST_PAUSE * every)
+        """Seconds until the next look is due, a whole number of periods after the first."""
+        least, most = _TRACED
         if not self._tracing.running:
-            return pause
-        return least if self.timetable.grows else min(max(pause, least), most)
+            return self._until_period(_LEAST_PAUSE * self.timetable.every)
+        return least if self.timetable.grows else min(self._until_period(least), most)
+
+    def _until_period(self, least: float) -> float:
+        """Return the seconds until a period ends, ``least`` or more from now."""
+        now, every = time.monotonic(), self.timetable.every
+        periods = math.ceil((now + least - self._began_at) / every)
+        return self._began_at + periods * every - now
 
     def _traced(self) -> tuple[float, tuple[Site, ...] | None]:
         """End the trace; return its seconds and its sites, which are None if none was running."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -21,8 +22,12 @@ _FRAMES, _FRAMES_IF_SHALLOW = 16, 4
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """A copy's answer: the numbers that only the process itself can read, and the census."""
+    """A copy's answer: when it was made, numbers that only the process can read, and the census.
 
+    ``at`` is by the clock of the machine, ``time.monotonic``.
+    """
+
+    at: float
     numbers: Measurement
     census: HeapCensus
 
@@ -38,9 +43,11 @@ class Traced:
 class RemoteRecorder(Recorder):
     """Reads the target's numbers that the kernel reports, and asks a copy of it for the others.
 
-    One reading is one look: the numbers and the census come from the same copy.
+    One reading is one look: the numbers and the census come from the same copy. ``read_at`` is when
+    it was made, by ``time.monotonic``.
     """
 
+    read_at: float = 0.0
     session: Attachment = field(kw_only=True)
     _counted: HeapCensus | str = "nothing was counted yet"
 
@@ -50,7 +57,7 @@ class RemoteRecorder(Recorder):
 
     def read_all(self) -> PackedMeasurement:
         """Read the numbers and take the census."""
-        pid = self.session.target.pid
+        pid, self.read_at = self.session.target.pid, time.monotonic()
         seen = measure((("process", lambda: outside_view(pid)),))
         try:
             told = self.session.ask("census", Counted, large=self.large_object)
@@ -58,7 +65,7 @@ class RemoteRecorder(Recorder):
             self._counted = str(reason)
             seen.unavailable["allocator"] = str(reason)
             return PackedMeasurement(seen)
-        self._counted = told.census
+        self._counted, self.read_at = told.census, told.at
         seen.metrics.update(told.numbers.metrics)
         seen.unavailable.update(told.numbers.unavailable)
         return PackedMeasurement(seen)

@@ -12,14 +12,12 @@ import os
 import platform
 import resource
 import sys
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leakguard.capture.probe import Probe, measure, reason_of
-
-if TYPE_CHECKING:
-    from leakguard.capture.heap import PathMemory
 
 if TYPE_CHECKING:
     from leakguard.capture.heap import PathMemory
@@ -103,12 +101,13 @@ def _versions() -> dict[str, str]:
 
 
 def _census(folder: str, large: int) -> dict[str, Any]:
-    """Answer: the numbers that only the process itself can read, and the census."""
+    """Answer: when it was, the numbers that only the process itself can read, and the census."""
+    at = time.monotonic()
     numbers = measure(_probes())  # before the imports of a walk, which allocate memory too
     from leakguard.capture.heap import census
 
     _be_the_copy(folder)
-    return {"numbers": numbers, "census": census(large=large)}
+    return {"at": at, "numbers": numbers, "census": census(large=large)}
 
 
 def _probes() -> tuple[tuple[str, Probe], ...]:
@@ -145,6 +144,9 @@ def _first_walk(folder: str) -> None:
 
 def _sites(folder: str, names: list[str]) -> dict[str, Any]:
     """Answer: the sites and holders of live objects that were made while memory was traced."""
+    from leakguard.launch.attach.kept_trace import keep_trace
+
+    keep_trace()  # before the other imports, which would be traced
     from leakguard.capture.allocation_sites import ObjectTrace, Suspect
     from leakguard.capture.heap import inspect
 
