@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from statistics import median
 from threading import Event
 
 from leakguard.capture.heap import LARGE_OBJECT
@@ -106,6 +107,7 @@ class AttachedRun:
     _tracing: Tracing = field(init=False)
     _began_at: float = 0.0
     _generation: int = 0
+    _intervals: list[float] = field(default_factory=list)
     _looked_at: float = 0.0
     _traced_from: float = 0.0
 
@@ -180,12 +182,13 @@ class AttachedRun:
     def _look(self, *, last: bool) -> None:
         seen_for, sites = self._traced()
         reading = self._recorder.read_all()
-        before, self._looked_at = self._looked_at, self._recorder.read_at
-        passed = max(self._periods() - self._generation, 1)
+        lasted = self._recorder.read_at - self._looked_at
+        self._looked_at = self._recorder.read_at
+        passed = self._passed(lasted)
         self._generation += passed
         index = self._generation - 1
         if sites:
-            times = (self._looked_at - before) / passed / seen_for
+            times = lasted / passed / seen_for
             sites = tuple(_projected(site, times) for site in sites)
         look = self._looker.generation(reading, index, LAST if last else _WHY, ())
         draft = SnapshotDraft(
@@ -199,10 +202,14 @@ class AttachedRun:
         if not last:
             self._choose(self.looks + 1)
 
-    def _periods(self) -> int:
-        """Return how many times ``Timetable.every`` has passed since the first look."""
-        every = self.timetable.every
-        return round((self._looked_at - self._began_at) / every) if every else 0
+    def _passed(self, lasted: float) -> int:
+        """Return how many generations the time since the last look is: one, or more if it is late.
+
+        Where looks take longer than the time between two, the usual time is that of a generation.
+        """
+        self._intervals.append(lasted)
+        usual = max(self.timetable.every, median(self._intervals))
+        return max(round(lasted / usual), 1) if usual else 1
 
     @property
     def _pause(self) -> float:

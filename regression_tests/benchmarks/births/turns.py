@@ -20,19 +20,20 @@ import statistics
 import struct
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 
 from regression_tests.benchmarks.births import loops
-from regression_tests.benchmarks.births.overhead import WAYS, Way
+from regression_tests.benchmarks.births.overhead import WAYS
 
+GOES_ON, NOTHING = "births, as a guard goes on", "nothing"
 _SECONDS = 0.1
-# CPU seconds of each child before the first turn: a guard goes on once the samples that any run may
-# take are taken.
-_WARM = 8.0
+# CPU seconds of a child before its first turn: a guard goes on once the samples that any run may
+# take are taken, and a loop alone has its caches after less.
+_WARM = {GOES_ON: 8.0, NOTHING: 1.0}
 _ROUNDS = 7
-_GOES_ON, _NOTHING = "births, as a guard goes on", "nothing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +54,8 @@ class Child:
         os.waitpid(self.pid, 0)
 
 
-def child(loop: loops.Loop, times: int, way: Way) -> Child:
-    """Fork a child that has played for ``_WARM`` seconds when its first turn comes."""
+def child(loop: loops.Loop, times: int, way: str) -> Child:
+    """Fork a child that has played for its share of ``_WARM`` when its first turn comes."""
     (asked, ask), (answer, told) = os.pipe(), os.pipe()
     pid = os.fork()
     if pid:
@@ -63,8 +64,8 @@ def child(loop: loops.Loop, times: int, way: Way) -> Child:
         return Child(pid, ask, answer)
     try:
         os.close(ask)
-        begin, number, each = way(), 0, max(times // _ROUNDS, 1)
-        end = time.process_time() + _WARM
+        begin, number, each = WAYS[way](), 0, max(times // _ROUNDS, 1)
+        end = time.process_time() + _WARM[way]
         while time.process_time() < end:
             number = _played(loop, number, each, each, begin)
         while os.read(asked, 1) == b"t":
@@ -75,7 +76,9 @@ def child(loop: loops.Loop, times: int, way: Way) -> Child:
         os._exit(0)
 
 
-def _played(loop: loops.Loop, number: int, times: int, each: int, begin) -> int:
+def _played(
+    loop: loops.Loop, number: int, times: int, each: int, begin: Callable[[int], None]
+) -> int:
     for turn in range(times):
         if turn % each == 0:
             begin(number)
@@ -84,9 +87,9 @@ def _played(loop: loops.Loop, number: int, times: int, each: int, begin) -> int:
     return number
 
 
-def couple(loop: loops.Loop, times: int, way: Way, turns: int) -> float:
+def couple(loop: loops.Loop, times: int, way: str, turns: int) -> float:
     """Return the median ratio of the CPU time of neighbours, with the way and without."""
-    alone, beside = child(loop, times, WAYS[_NOTHING]), child(loop, times, way)
+    alone, beside = child(loop, times, NOTHING), child(loop, times, way)
     ratios = []
     try:
         for number in range(turns):
@@ -123,8 +126,8 @@ def main() -> None:
         while time.process_time() < end:
             loop()
             times += 1
-        for way in (_NOTHING, _GOES_ON):
-            found = [couple(loop, times, WAYS[way], asked.turns) for _ in range(asked.couples)]
+        for way in (NOTHING, GOES_ON):
+            found = [couple(loop, times, way, asked.turns) for _ in range(asked.couples)]
             error = statistics.stdev(found) / math.sqrt(len(found))
             spread = f"{min(found):.3f} to {max(found):.3f}"
             print(
