@@ -29,7 +29,6 @@ from leakguard.analysis.knowledge import (
     is_handle,
     is_mapping,
 )
-from leakguard.analysis.last_tooth import last_tooth
 from leakguard.analysis.live_memory import (
     extended,
     filling_cache,
@@ -38,11 +37,9 @@ from leakguard.analysis.live_memory import (
     objects_rate,
 )
 from leakguard.analysis.object_defects import object_defects
-from leakguard.analysis.own_work import left_by_looks
 from leakguard.analysis.pace import adds_up
 from leakguard.analysis.timeline import gauge_reader
 from leakguard.analysis.tolerance import (
-    LOOKS_LEAVE,
     MAJORITY,
     MATERIAL_BYTES,
     NOTABLE_BYTES,
@@ -225,10 +222,6 @@ class _Settlement:
             return
         if self._explains_memory(growth):
             return
-        tooth = last_tooth(self.case, growth)
-        if tooth is not None:
-            self.cleared.append(tooth)
-            return
         rate = growth.rate or 0.0
         in_objects = objects_rate(self.case) >= MAJORITY * rate
         gauges = [_series_of(self.case, gauge) for gauge in self.filling]
@@ -301,7 +294,7 @@ class _Settlement:
 
     def _matters(self, growth: Growth, rest: float) -> bool:
         last = None if growth.judged is None else growth.judged.series.generations[-1]
-        return notable(rest, growth.since, last, self._least_rest())
+        return notable(rest, growth.since, last, NOTABLE_BYTES)
 
     def _balance(self) -> Balance | None:
         return balance_of(self.case, self.defects, self.cleared)
@@ -314,31 +307,10 @@ class _Settlement:
             named += self._filled_bytes()
         if named >= least:
             return True
-        # A rest below ``_least_rest`` is no defect in two cases: something else explains a part of
-        # the growth, or looks may have left the rest behind (``_least_rest`` is then above
-        # NOTABLE_BYTES).
-        rest, least_rest = (growth.rate or 0.0) - named, self._least_rest()
-        if rest < least_rest and (named > 0 or least_rest > NOTABLE_BYTES):
-            return True
+        if named > 0 and (growth.rate or 0.0) - named < NOTABLE_BYTES:
+            return True  # too little for a defect beside what explains a part of the growth
         phases = {d.phase for d in self.defects if d.phase}
         return not self.case.counts_objects and growth.main_phase in phases
-
-    def _least_rest(self) -> float:
-        """Return the least unexplained growth to report beside other defects, per generation.
-
-        The unit is bytes. If most generations had a look, memory that looks leave behind may be
-        part of the growth. That memory is recognized by two criteria: it appears at the time of a
-        look, and it is a small share of the process. Each criterion alone would remove too much:
-        the program also takes memory at that time, and a small share of a large process can be a
-        leak.
-        """
-        ends, memory = self.case.timeline.ends.values(), self.case.memory()
-        looked = sum(end.cost.tier > 0 for end in ends)
-        if memory is None or looked <= MAJORITY * len(ends):
-            return NOTABLE_BYTES
-        share = LOOKS_LEAVE * memory.series.values[-1]
-        left = left_by_looks(memory.series.name, self.case.timeline.ends)
-        return max(NOTABLE_BYTES, share if left is None else min(share, NOTABLE_BYTES + left))
 
     def _filled_bytes(self) -> float:
         """Return the bytes per generation of all types that gain as fast as a filling container."""

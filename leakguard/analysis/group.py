@@ -58,15 +58,6 @@ def known_bytes(group: Iterable[Growth]) -> float:
     return sum(growing.bytes_rate or 0.0 for growing in group)
 
 
-def gained_bytes(group: Iterable[Growth]) -> float:
-    """Return the bytes that types have gained since each began to grow, up to the last look."""
-    series = ((g, g.judged.series.generations) for g in group if g.judged is not None)
-    return sum(
-        (growing.bytes_rate or 0.0) * (at[-1] - max((growing.since or 0) - 1, at[0]))
-        for growing, at in series
-    )
-
-
 def is_programs(growing: Growth) -> bool:
     """Return True for a class of the program, or for a type that the user watches."""
     return growing.watched is not None or is_users(growing.name)

@@ -39,24 +39,6 @@ def holder_that_gained(case: Case, type_name: str, rate: float) -> Growth | None
     return _gained_most(case, type_name, looks) or _with_all(case, type_name, rate, looks)
 
 
-def holder_by_size(case: Case, size: float) -> Growth | None:
-    """Return the container that came to hold about ``size`` bytes; None if none did.
-
-    The type of its entries may differ from the type that grows: a figure keeps many dicts.
-    """
-    looks = looks_at_holders(case)
-    found = [
-        holder
-        for holder in (looks[-1][1] if looks else ())
-        if size * MAJORITY <= (holder.retained_bytes or 0) <= size / MAJORITY
-        and holder.capacity is None
-        and not holder.path.startswith((NO_ROOT, GUARDS_OWN))
-        and _came(case, holder, looks)
-    ]
-    best = min(found, key=lambda h: (-(h.retained_bytes or 0), len(h.path)), default=None)
-    return None if best is None else _unproven(case, best, looks)
-
-
 def holder_of_larger(case: Case, type_name: str, size: float) -> Holder | None:
     """Return the innermost holder of objects of a type that became larger by about ``size`` bytes.
 
@@ -82,19 +64,6 @@ def holder_of_more(case: Case, inner: Holder) -> Holder:
     """
     looks = looks_at_holders(case)
     return _around(inner, looks[-1][1]) if looks else inner
-
-
-def _came(case: Case, holder: Holder, looks: list[Look]) -> bool:
-    """Return whether a container gained most of its entries since the first inspection.
-
-    A container that only the look at the end of the run found may have been filled after the last
-    generation, for example a figure of logged values.
-    """
-    before = [h.entries for _, holders in looks[:-1] for h in holders if h.path == holder.path]
-    if not before and len(looks) > 1:  # earlier looks found it too small to name
-        return (holder.retained_bytes or 0) > case.timeline.came_after_loop
-    first = before[0] if before else holder.before or holder.entries
-    return holder.entries - first >= MAJORITY * holder.entries
 
 
 def holder_of_graph(case: Case, nodes: Growth) -> Growth | None:

@@ -14,9 +14,7 @@ from leakguard.analysis.case import Case
 from leakguard.analysis.defect import Defect
 from leakguard.analysis.group import (
     by_phase,
-    gained_bytes,
     is_kept,
-    is_programs,
     is_telling,
     known_bytes,
     names_of,
@@ -38,7 +36,6 @@ from leakguard.analysis.group_holders import (
 )
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.holders import (
-    holder_by_size,
     holder_of,
     holder_of_graph,
     holder_that_gained,
@@ -235,8 +232,6 @@ class _Sorter:
         found = None if nodes is None else holder_of_graph(self.case, nodes)
         if nodes is not None and found is not None and found.type == GRAPH_NODE:
             return nodes, found
-        if found is None and not is_programs(lead):
-            found = holder_by_size(self.case, gained_bytes(group))
         return (lead, None) if found is None else (lead_of(group, found), found)
 
     def _by_holder(

@@ -66,22 +66,6 @@ def without_own_work(series: Series, ends: Mapping[int, Snapshot]) -> Series:
     return replace(series, values=tuple(kept))
 
 
-def left_by_looks(metric: str, ends: Mapping[int, Snapshot]) -> float | None:
-    """Return the most that looks leave in a metric, in bytes per generation; None if unknown.
-
-    This counts the whole gain between a look and the next generation, if that was measured.
-    """
-    shots = list(ends.values())
-    read = [
-        (end, following)
-        for end, following in pairwise(shots)
-        if following.entry and not following.passed
-    ]
-    looked = (pair for pair in read if pair[0].cost.tier > 0)
-    left = sum(max(_between(metric, end, following), 0.0) for end, following in looked)
-    return left / len(read) if read else None
-
-
 def _usual(i: int, quiet: list[int], paces: list[float]) -> float:
     nearest = sorted(quiet, key=lambda j: abs(j - i))[:_QUIET_ENOUGH]
     return median(paces[j] for j in nearest)

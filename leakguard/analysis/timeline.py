@@ -52,9 +52,6 @@ class Timeline:
         self.baseline = run.baseline
         #: The first generation after the baseline; None if there is none.
         self.first = _first_after(self.baseline, run)
-        #: If the look at the end of the run is used as the look of the last generation: the bytes
-        #: of live memory gained between the end of that generation and the look. Otherwise 0.
-        self.came_after_loop = 0.0
         #: True if the program had released the growing objects before the look at the end of the
         #: run, so that this look could not find their holder.
         self.let_go = False
@@ -178,7 +175,6 @@ class Timeline:
             return
         self.let_go = not self._still_there(end, look)
         if not self.let_go:
-            self.came_after_loop = max(_gained(end, look), 0.0)
             counted = replace(
                 end,
                 census=look.census,
@@ -215,15 +211,6 @@ def _first_after(baseline: Snapshot | None, run: Run) -> int | None:
     if baseline is None or baseline.generation is None:
         return min(run.generations, default=None)
     return baseline.generation + (baseline.moment != "phase")
-
-
-def _gained(before: Snapshot, after: Snapshot) -> float:
-    """Return the growth of live memory between two snapshots; 0 if it is unknown."""
-    for read in map(metric_reader, LIVE_MEMORY):
-        first, last = read(before), read(after)
-        if first is not None and last is not None:
-            return last - first
-    return 0.0
 
 
 def _changed(first: Census, last: Census) -> list[str]:

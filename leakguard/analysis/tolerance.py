@@ -62,12 +62,6 @@ NOTABLE_BYTES = 64 * KB
 # Worth: halved 0, doubled 0.
 NOTABLE_ENTRIES = 1_024
 
-# The largest share of live memory that looks leave behind per generation. Measured: 50 to 110 kB
-# per generation, in training runs with five generations, 190 MB of memory, and a look in each
-# generation. Chosen: twice the most that was measured, 220 kB, is 0.12 % of 190 MB.
-# Worth: halved 0, doubled 0.
-LOOKS_LEAVE = 0.0012
-
 # -- bytes in all --------------------------------------------------------------------------------
 
 # Bytes over a whole run at which growth needs a verdict or a stated doubt. Chosen: an interpreter

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from leakguard import diagnose
 from leakguard.analysis.naming import headline
-from leakguard.model import Finding, Holder, Run
+from leakguard.model import Finding, Run
 from leakguard.testing import RunStory, State
 
 GENERATIONS = 300
@@ -33,17 +31,6 @@ def told(each: int, *, adds: int, looks: tuple[int, ...] = LOOKS) -> Run:
     for number in range(1, GENERATIONS + 1):
         story.generation(work=state(number - 1, -1), keep=state(number, number))
     return story.run()
-
-
-def with_holders(run: Run, first: Holder, last: Holder) -> Run:
-    held = {LOOKS[1]: (first,), LOOKS[-1]: (last,)}
-    return replace(
-        run,
-        snapshots=tuple(
-            replace(s, holders=held.get(s.generation, ())) if s.moment == "generation" else s
-            for s in run.snapshots
-        ),
-    )
 
 
 def test_buffer_more_each_generation_is_found_although_much_else_was_freed():
@@ -74,23 +61,6 @@ def verdict_of_eight(*, adds: int) -> str:
 def test_memory_that_is_freed_and_taken_once_is_no_leak():
     report = diagnose(told(5 * KB, adds=0))
     assert (report.verdict, report.findings) == ("stable", ())
-
-
-def kept(entries: int, size: int) -> Holder:
-    """Tell a list of errors whose buffers are what grows."""
-    return Holder("app.Journal.errors[*]", "ValueError", entries, retained_bytes=size)
-
-
-def test_container_that_came_to_keep_what_was_gained_is_the_holder_whatever_lies_in_it():
-    run = with_holders(told(5 * KB, adds=2), kept(2, 20 * KB), kept(300, 3_000 * KB))
-    (finding,) = diagnose(run).findings
-    assert (finding.type, finding.held_by) == ("bytearray", "app.Journal.errors[*]")
-
-
-def test_container_that_kept_as_much_before_is_not_the_holder():
-    run = with_holders(told(5 * KB, adds=2), kept(290, 2_900 * KB), kept(300, 3_000 * KB))
-    (finding,) = diagnose(run).findings
-    assert (finding.type, finding.held_by) == ("bytearray", None)
 
 
 @pytest.mark.parametrize(
