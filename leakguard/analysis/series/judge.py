@@ -113,7 +113,6 @@ def _judge(looks: Looks, warmup: int) -> SeriesVerdict:
         _never_rose(looks)
         or _rests(looks)
         or _after_set_up(looks, warmup)
-        or _accelerates(looks)
         or _even_counts(looks)
         or _falls_back(looks.in_blocks(sawtooth.LOOKS_FOR_TEETH))
         or _weighed_in_blocks(looks)
@@ -225,12 +224,12 @@ def _never_rose(looks: Looks) -> SeriesVerdict | None:
 
 def _accelerates(looks: Looks) -> SeriesVerdict | None:
     """Return growth if each change exceeds the previous one, as no series that fills does."""
-    rates = looks.paces[-_EVER_LARGER:]
-    if len(rates) < _EVER_LARGER or rates[0] <= looks.noise_floor:
-        return None
-    if looks.values[-1] < max(looks.values) or not all(
-        b > a * (1 + estimators.ROUNDING) for a, b in pairwise(rates)
-    ):
+    paces = looks.paces
+    first = len(paces) - 1
+    while first > 0 and paces[first - 1] * (1 + estimators.ROUNDING) < paces[first]:
+        first -= 1
+    rates = [pace for pace in paces[first:] if pace > looks.noise_floor]
+    if len(rates) < _EVER_LARGER or looks.values[-1] < max(looks.values):
         return None
     return looks.verdict(
         "growing",
@@ -238,7 +237,7 @@ def _accelerates(looks: Looks) -> SeriesVerdict | None:
         CLEAR,
         f"it grew faster and faster for {len(rates)} samples, by {looks.describe(rates[-1])} in "
         "the last",
-        started=looks.times[-_EVER_LARGER],
+        started=looks.times[-len(rates)],
         detectable=max(looks.noise_floor, looks.spread),
         ruled_out=("filling or warm-up: the changes grow",),
     )
@@ -330,6 +329,8 @@ def _weighed_in_blocks(looks: Looks) -> SeriesVerdict:
     """Judge the means of neighbours if there are many looks; find the start from the looks."""
     blocks = looks.in_blocks()
     verdict = _weighed(blocks)
+    if verdict.growing == "cannot tell":
+        return _accelerates(looks) or verdict
     if blocks is looks or verdict.growing != "yes" or verdict.started is None:
         return verdict
     return replace(verdict, started=math.ceil(first_within(looks, blocks.gap, verdict.started)))

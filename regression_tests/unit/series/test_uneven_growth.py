@@ -127,3 +127,20 @@ def test_bursts_of_any_height_are_no_teeth_over_rising_floors(seed):
     noise = random.Random(seed)
     values = [noise.choice([0.0, 0.0, 0.0, 30.0, 60.0]) * KB + jitter(noise) for _ in range(160)]
     assert judge_series(values, noise_floor=16_384).growing == "no"
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [float(n * n) for n in range(12)],
+        [2.0**n for n in range(12)],
+        [1e5 * n**3 + 5e7 for n in range(9)],
+        [1e4 * n * n for n in range(300)],
+    ],
+    ids=["square", "doubling", "cubic", "long"],
+)
+def test_growth_that_gets_faster_began_when_it_was_slow(values):
+    verdict = judge_series(values)
+    assert verdict.growing == "yes"
+    assert verdict.started is not None
+    assert verdict.started <= max(2, len(values) // 40)
