@@ -48,6 +48,8 @@ def undecided(case: Case, cleared: Sequence[Cleared], found: Sequence[Finding]) 
     verdict, name = memory.verdict, METRICS[memory.series.name].words
     if (slow := _slowly_rising(case, memory, cleared, found)) is not None:
         return slow
+    if (unseen := _risen_unseen(memory, cleared, found)) is not None:
+        return unseen
     material = max(MATERIAL_BYTES, MATERIAL_SHARE * memory.series.values[-1])
     allocated = case.metric("heap_in_use")
     # A smaller undecided rate is reported if the bytes of the C allocator grow for certain. Live
@@ -84,6 +86,27 @@ def _slowly_rising(
         f"{METRICS[memory.series.name].words} {may} by {format_change(rate)} per generation, "
         f"{format_bytes(daily(case, rate) or 0.0)} a day at this pace; it is too little here to "
         "tell what keeps it: more generations would decide"
+    )
+
+
+def _risen_unseen(
+    memory: Judged, cleared: Sequence[Cleared], found: Sequence[Finding]
+) -> str | None:
+    """Report that live memory rose by much in generations of which only the last was measured.
+
+    Whether it rose in one of them, or in each, nothing shows.
+    """
+    series, name = memory.series, METRICS[memory.series.name].words
+    lasted = series.generations[-1] - series.generations[-2]
+    rose = series.values[-1] - max(series.values[:-1])
+    if lasted < FEWEST_LOOKS or rose < max(MATERIAL_BYTES, MATERIAL_SHARE * series.values[-1]):
+        return None
+    told = [c for c in cleared if not is_trifle(c, memory)]
+    if memory.verdict.growing == "yes" or _explained(told, found) * lasted >= MAJORITY * rose:
+        return None
+    return (
+        f"{name} rose by {format_bytes(rose)} in the last {lasted} generations, of which only the "
+        "last was measured; a longer run, or max_overhead=None, shows whether it goes on"
     )
 
 

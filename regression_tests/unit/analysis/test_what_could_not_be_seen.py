@@ -72,3 +72,29 @@ def test_tracing_is_part_of_what_the_guard_took(leaking):
     said = next(line for line in diagnose(run).limits if line.startswith("objects were counted"))
     assert "the guard took " in said and said.endswith("% more")
     assert "tracing" not in " ".join(diagnose(changed(run, last - 1, cost=Cost(0.5))).limits)
+
+
+def risen_at_last(measured: tuple[int, ...], rose: int) -> Run:
+    """Tell a flat run of 90 generations whose memory was ``rose`` bytes more at the last."""
+    story = RunStory()
+    story.baseline(State({"heap_in_use": 90_000_000}, {}, {}))
+    for number in range(1, 91):
+        story.generation(
+            work=State({"heap_in_use": 90_000_000 + (rose if number == 90 else 0)}, {}, {})
+        )
+    run = story.run()
+    return replace(run, snapshots=tuple(s for s in run.snapshots if s.generation in measured))
+
+
+@pytest.mark.parametrize(
+    ("measured", "rose", "verdict"),
+    [
+        ((*range(1, 31), 45, 90), 16_000_000, "inconclusive"),
+        ((*range(1, 31), 45, 90), 600_000, "stable"),
+        (range(1, 91), 16_000_000, "stable"),
+    ],
+)
+def test_rise_in_generations_that_were_not_measured_is_not_called_stable(measured, rose, verdict):
+    report = diagnose(risen_at_last(tuple(measured), rose))
+    assert (report.verdict, report.findings) == (verdict, ())
+    assert ("in the last 45 generations" in report.headline) == (verdict == "inconclusive")
