@@ -22,7 +22,8 @@ from leakguard.live.ending import Ending
 from leakguard.live.generations import Generation, Generations, checked_rounds
 from leakguard.live.guarded_run import GuardedRun
 from leakguard.live.names import plain_text, plain_truth
-from leakguard.live.settings import Settings, Share, Signal, checked_settings, is_switched_off
+from leakguard.live.off_switch import is_switched_off
+from leakguard.live.settings import Settings, Share, Signal, checked_settings
 from leakguard.live.sinks import Log, Sink, complain
 from leakguard.live.suspicion import Suspicion
 from leakguard.model import Expectation, Report, Run

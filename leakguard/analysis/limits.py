@@ -50,7 +50,7 @@ def undecided(case: Case, cleared: Sequence[Cleared], found: Sequence[Finding]) 
         return slow
     if (unseen := _risen_unseen(memory, cleared, found)) is not None:
         return unseen
-    material = max(MATERIAL_BYTES, MATERIAL_SHARE * memory.series.values[-1])
+    material = _material(memory)
     allocated = case.metric("heap_in_use")
     # A smaller undecided rate is reported if the bytes of the C allocator grow for certain. Live
     # memory consists of these bytes and of Python's memory. It is then undecided only because looks
@@ -65,6 +65,11 @@ def undecided(case: Case, cleared: Sequence[Cleared], found: Sequence[Finding]) 
         return f"{name} grows by {rate} per generation and may still level off{more}"
     handles = next(filter(None, map(partial(_rising_handles, case), RESOURCES)), None)
     return handles or _rising_when_cut(case, memory, cleared, found)
+
+
+def _material(memory: Judged) -> float:
+    """Return the bytes from which growth that is not decided needs a stated doubt."""
+    return max(MATERIAL_BYTES, MATERIAL_SHARE * memory.series.values[-1])
 
 
 def _slowly_rising(
@@ -99,10 +104,10 @@ def _risen_unseen(
     series, name = memory.series, METRICS[memory.series.name].words
     lasted = series.generations[-1] - series.generations[-2]
     rose = series.values[-1] - max(series.values[:-1])
-    if lasted < FEWEST_LOOKS or rose < max(MATERIAL_BYTES, MATERIAL_SHARE * series.values[-1]):
+    if memory.grows or lasted < FEWEST_LOOKS or rose < _material(memory):
         return None
     told = [c for c in cleared if not is_trifle(c, memory)]
-    if memory.verdict.growing == "yes" or _explained(told, found) * lasted >= MAJORITY * rose:
+    if _explained(told, found) * lasted >= MAJORITY * rose:
         return None
     return (
         f"{name} rose by {format_bytes(rose)} in the last {lasted} generations, of which only the "

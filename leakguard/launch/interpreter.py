@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from leakguard.errors import LeakguardError
 from leakguard.launch.plan import Plan
-from leakguard.live.settings import is_switched_off
+from leakguard.live.off_switch import is_switched_off
 
 # Given by ``-c`` and not by ``-m``, so that an interrupt ends the process as it ends a script.
 _BEGIN = "from leakguard.launch.interpreter import begin; begin()"

@@ -82,11 +82,6 @@ class Settings:
         return queued_seconds if self.clock is time.perf_counter else (lambda: 0.0)
 
 
-def is_switched_off() -> bool:
-    """Return whether ``LEAKGUARD=off`` (or 0, no, false) in the environment switches guards off."""
-    return os.environ.get("LEAKGUARD", "").strip().lower() in ("off", "0", "no", "false")
-
-
 def checked_settings(
     *,
     watch: Watch,

@@ -7,7 +7,6 @@ long, while the process goes on unseen. ``tracemalloc`` itself can only stop and
 from __future__ import annotations
 
 import ctypes
-from typing import NamedTuple
 
 _DOMAINS = 3  # raw, mem, object
 #: Functions of one library or program lie closer together than this.
@@ -22,31 +21,26 @@ class _Allocator(ctypes.Structure):
     ]
 
 
-class _Hook(NamedTuple):
-    domain: int
-    original: _Allocator
-
-
 def keep_trace() -> None:
     """Let this process record nothing more; only a copy, which soon ends, may do so.
 
     What it frees stays in the trace. Nothing is done unless each domain has an allocator whose
     context is an allocator of CPython's, as that of ``tracemalloc`` is.
     """
-    hooks = [hook for domain in range(_DOMAINS) if (hook := _hook(domain)) is not None]
-    if len(hooks) == _DOMAINS:
-        for hook in hooks:
-            ctypes.pythonapi.PyMem_SetAllocator(hook.domain, ctypes.byref(hook.original))
+    behind = {domain: original for domain in range(_DOMAINS) if (original := _behind(domain))}
+    if len(behind) == _DOMAINS:
+        for domain, original in behind.items():
+            ctypes.pythonapi.PyMem_SetAllocator(domain, ctypes.byref(original))
 
 
-def _hook(domain: int) -> _Hook | None:
+def _behind(domain: int) -> _Allocator | None:
     """Return the allocator behind the one of a domain; None if there may be none."""
     now = _Allocator()
     ctypes.pythonapi.PyMem_GetAllocator(domain, ctypes.byref(now))
     if not now.context or not _is_of_python(now.malloc):
         return None
     original = _Allocator.from_address(now.context)
-    return _Hook(domain, original) if _is_of_python(original.malloc) else None
+    return original if _is_of_python(original.malloc) else None
 
 
 def _is_of_python(function: int | None) -> bool:

@@ -87,15 +87,15 @@ def _ddtrace() -> Callable[[int], None]:
     return _nothing
 
 
-_LATER, _NOTHING = "births, as a guard goes on", "nothing"
+LATER, NOTHING = "births, as a guard goes on", "nothing"
 WAYS: dict[str, Way] = {
     "births, Python only, one in 512 kB": _recorded(
         lambda: BirthRecord(native=False, interval=524_288)
     ),
     "births, all, one in 512 kB": _recorded(lambda: BirthRecord(interval=524_288)),
     "births, as a guard begins": _recorded(BirthRecord),
-    _LATER: _recorded(of_later),
-    _NOTHING: lambda: _nothing,
+    LATER: _recorded(of_later),
+    NOTHING: lambda: _nothing,
     "tracemalloc, 1 frame": _tracemalloc,
     "memray": _memray,
     "ddtrace": _ddtrace,
@@ -142,10 +142,10 @@ def measured(loop: loops.Loop, pairs: int, way: str) -> list[float]:
     while time.process_time() < began + _SECONDS:
         loop()
         times += 1
-    warm = {_LATER: _WARM_LATER, _NOTHING: _WARM_ALONE}.get(way, _WARM)
+    warm = {LATER: _WARM_LATER, NOTHING: _WARM_ALONE}.get(way, _WARM)
     alone, beside, blocks, samples = [], [], [], []
     for _ in range(pairs):
-        alone.append(_played(loop, times, WAYS[_NOTHING], _WARM_ALONE)[0])
+        alone.append(_played(loop, times, WAYS[NOTHING], _WARM_ALONE)[0])
         took, born, taken = _played(loop, times, WAYS[way], warm)
         beside.append(took)
         blocks.append(born / alone[-1])

@@ -26,13 +26,12 @@ from dataclasses import dataclass
 import torch
 
 from regression_tests.benchmarks.births import loops
-from regression_tests.benchmarks.births.overhead import WAYS
+from regression_tests.benchmarks.births.overhead import LATER, NOTHING, WAYS
 
-GOES_ON, NOTHING = "births, as a guard goes on", "nothing"
 _SECONDS = 0.1
 # CPU seconds of a child before its first turn: a guard goes on once the samples that any run may
 # take are taken, and a loop alone has its caches after less.
-_WARM = {GOES_ON: 8.0, NOTHING: 1.0}
+_WARM = {LATER: 8.0, NOTHING: 1.0}
 _ROUNDS = 7
 
 
@@ -126,7 +125,7 @@ def main() -> None:
         while time.process_time() < end:
             loop()
             times += 1
-        for way in (NOTHING, GOES_ON):
+        for way in (NOTHING, LATER):
             found = [couple(loop, times, way, asked.turns) for _ in range(asked.couples)]
             error = statistics.stdev(found) / math.sqrt(len(found))
             spread = f"{min(found):.3f} to {max(found):.3f}"
