@@ -93,7 +93,13 @@ def _with_look_before(seen: History, looks: list[Look]) -> History:
         return seen
     share = holder.before / holder.entries if holder.entries else 0.0
     retained = None if holder.retained_bytes is None else int(share * holder.retained_bytes)
-    before = Holder(holder.path, holder.element, holder.before, retained_bytes=retained)
+    before = Holder(
+        holder.path,
+        holder.element,
+        holder.before,
+        capacity=holder.capacity,
+        retained_bytes=retained,
+    )
     return [(earlier[-1], before), *seen]
 
 

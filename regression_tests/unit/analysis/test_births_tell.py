@@ -222,6 +222,23 @@ def test_bounded_holder_is_not_blamed_for_what_each_round_left():
     assert diagnose(run(bounded)).findings == ()
 
 
+def test_bound_of_a_holder_also_held_when_a_look_did_not_name_it():
+    bounded = replace(
+        holder("app.replay[*]", birthplace(7, [MB] * ROUNDS)), capacity=10_000, before=4, streak=1
+    )
+    other = Holder("app.table[*]", "int", 10, retained_bytes=320)
+
+    def looked(snapshot):
+        at = (snapshot.moment, snapshot.generation) == ("generation", 4)
+        return replace(snapshot, holders=(other,)) if at else snapshot
+
+    told = run(bounded)
+    report = diagnose(replace(told, snapshots=tuple(map(looked, told.snapshots))))
+
+    assert report.findings == ()
+    assert "app.replay[*]" in {cleared.metric for cleared in report.cleared}
+
+
 def test_several_holders_are_each_a_finding_with_a_line_and_a_phase_of_its_own():
     report = diagnose(
         run(
