@@ -62,7 +62,8 @@ def new_guarded_run(
     safety = Safety(meter)
     shared = () if settings.directory is None else (("shared pages", Paced()),)
     probes = (*ROUND_PROBES, *shared)
-    schedule = Schedule(settings.max_overhead, meter, Prices(ENGINE, sys.getallocatedblocks()))
+    prices = Prices(ENGINE, sys.getallocatedblocks())
+    schedule = Schedule(settings.max_overhead, meter, prices, faults=settings.faults)
     record = BirthRecord(most_share=settings.max_overhead) if births_are_wanted() else None
     births = BirthWatch(record, safety)
     journal = _journal(settings)

@@ -1,6 +1,7 @@
 """Decides at which generations a look is taken, and how deep: a few at first, then ever fewer.
 
-A run pays for its looks in seconds of the guard's own work. It may spend:
+A run pays for its looks in seconds of the guard's own work, and of page faults of the program
+after looks in a copy. It may spend:
 
 * in any run: ``FIXED_SECONDS``, so that a short run gets an answer too;
 * over time: three fifths of ``max_overhead`` of the program's time, not counting time in which
@@ -28,7 +29,7 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import IntEnum
 
@@ -144,10 +145,18 @@ class Prices:
         self._paid: dict[Depth, deque[tuple[float, int]]] = {
             depth: deque(maxlen=_REMEMBERED) for depth in Depth
         }
+        self._last = Depth.CENSUS
 
     def paid(self, depth: Depth, seconds: float) -> None:
         """Record what one look cost."""
+        self._last = depth
         self._paid[depth].append((seconds, max(self.blocks, 1)))
+
+    def paid_later(self, seconds: float) -> None:
+        """Record what the last look cost the program afterwards."""
+        if paid := self._paid[self._last]:
+            before, blocks = paid.pop()
+            paid.append((before + seconds, blocks))
 
     def of(self, depth: Depth) -> float:
         """Return the expected cost of the next look, scaled with the size of the heap."""
@@ -168,9 +177,16 @@ class Schedule:
         meter: CostMeter,
         prices: Prices,
         chance: random.Random | None = None,
+        faults: Callable[[], float] = lambda: 0.0,
     ) -> None:
-        """``max_overhead`` is a share of the run's time (0.01 is 1 %); None looks every time."""
+        """Set the allowance.
+
+        ``max_overhead`` is a share of the run's time (0.01 is 1 %); None looks every time.
+        ``faults`` returns the seconds that the program has paid so far for page faults after looks.
+        """
         self._share = max_overhead
+        self._faults = faults
+        self._faults_before, self._faults_paid = faults(), 0.0
         self._meter = meter
         self._prices = prices
         self._chance = chance or random.Random(0)
@@ -217,6 +233,7 @@ class Schedule:
         """Record the cheap numbers at the end of generation ``index``, counted from 0."""
         self._index = index
         self._prices.blocks = int(metrics.get("python_blocks", self._prices.blocks))
+        self._take_faults()
         looked, self._taken_before = self._taken > self._taken_before, self._taken
         if self._heights.note(metrics, looked=looked):
             self._news = True
@@ -344,7 +361,15 @@ class Schedule:
 
     @property
     def _paid(self) -> float:
-        return self._on_looks
+        return self._on_looks + self._faults_paid
+
+    def _take_faults(self) -> None:
+        """Add the page faults since the last look to what that look cost."""
+        seconds = self._faults() - self._faults_before
+        if seconds > 0:
+            self._faults_before += seconds
+            self._faults_paid += seconds
+            self._prices.paid_later(seconds)
 
     @property
     def _owed(self) -> float:

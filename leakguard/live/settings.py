@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, SupportsFloat, TypeAlias, TypeVar, cast, get_args
 
 from leakguard.capture.allocation_sites import Trace
-from leakguard.capture.heap.process_copy import own_seconds
+from leakguard.capture.heap.process_copy import fault_seconds, own_seconds
 from leakguard.capture.run_queue import queued_seconds
 from leakguard.capture.watchlist import Watch, Watchlist
 from leakguard.errors import UsageError, shown
@@ -80,6 +80,11 @@ class Settings:
     def queued(self) -> Callable[[], float]:
         """The clock of seconds without a free processor; always 0 with the caller's own clock."""
         return queued_seconds if self.clock is time.perf_counter else (lambda: 0.0)
+
+    @property
+    def faults(self) -> Callable[[], float]:
+        """The clock of page faults after looks; always 0 with the caller's own clock."""
+        return fault_seconds if self.clock is time.perf_counter else (lambda: 0.0)
 
 
 def checked_settings(

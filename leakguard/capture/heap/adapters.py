@@ -175,7 +175,12 @@ class GraphAdapters:
         return read
 
     def _tensor_reader(self, torch: Torch) -> Reader:
+        own_memory = torch.in_place.memory if torch.in_place else None
+
         def read(tensor: Any) -> tuple[list[object], Iterable[object]]:
+            own = own_memory(tensor) if own_memory else None
+            if own is not None:
+                return [self._memory.own(*own, STORAGE_BYTES)], _NO_ELEMENTS
             memory = (self._memory.node(buffer, STORAGE_BYTES) for buffer in torch.buffers(tensor))
             gradient, base, node = torch.relatives(tensor)
             place = None if node is None else Memory(PLACE_BYTES)
@@ -227,12 +232,13 @@ class _MemoryMap:
             if device != "cpu"
         ]
 
-    def own(self, start: int, size: int) -> Memory:
+    def own(self, start: int, size: int, extra: int = 0) -> Memory:
         """Return the node of host memory that is known to lie inside no other buffer."""
         known = self._nodes.get(("cpu", start))
         if known is not None and known[0] >= start + size:
             return known[1]
-        return self._made(Buffer("cpu", start, size), Memory(size))
+        weight = 0 if self._weighs_devices else extra + size
+        return self._made("cpu", start, size, Memory(weight))
 
     def node(self, buffer: Buffer, extra: int = 0) -> Memory:
         """Return the node of a buffer, or of the known memory that contains the buffer.
@@ -246,11 +252,10 @@ class _MemoryMap:
         if around is not None:
             return around
         if self._weighs_devices:
-            return self._made(buffer, Memory(0 if buffer.device == "cpu" else buffer.bytes))
-        return self._made(buffer, Memory(extra + (buffer.bytes if buffer.device == "cpu" else 0)))
+            return self._made(*buffer, Memory(0 if buffer.device == "cpu" else buffer.bytes))
+        return self._made(*buffer, Memory(extra + (buffer.bytes if buffer.device == "cpu" else 0)))
 
-    def _made(self, buffer: Buffer, node: Memory) -> Memory:
-        device, start, size = buffer
+    def _made(self, device: str, start: int, size: int, node: Memory) -> Memory:
         if device == "cpu" and (device, start) not in self._nodes:
             if size < _PAGE:
                 page = start // _PAGE

@@ -33,7 +33,9 @@ def take_census(walk: Walk, engine: str, watch: Mapping[str, type], large: int) 
     with collector_held():
         frameworks = loaded()
         tally = walk(frameworks, large)
-        ledger = UniqueMemory(tally.arrays, tally.tensors, frameworks, tally.owned)
+        ledger = UniqueMemory(
+            tally.arrays, tally.tensors, frameworks, tally.of_arrays, tally.of_tensors
+        )
         return HeapCensus(
             census=_census(tally, ledger, frameworks, large),
             watched=_watched(tally.classes, watch),
@@ -72,7 +74,7 @@ def _types(classes: Sequence[ClassCount], ledger: UniqueMemory) -> dict[str, Typ
         counts[name] += entry.live
         sizes[name] += entry.bytes
     owners = {id(entry.cls): qualified_name(entry.cls) for entry in classes}
-    for entry in ledger.owned.classes:
+    for entry in ledger.owned:
         sizes[owners[id(entry.cls)]] += entry.bytes
     for piece in ledger.in_memory():
         sizes[owners[id(type(piece.owner))]] += piece.buffer.bytes

@@ -23,16 +23,15 @@ from leakguard.capture.heap.retention import Group, Retained
 from leakguard.capture.heap.tally import ClassCount, Owned, Tally
 from leakguard.compiled_part import check_interface
 
-check_interface(_scan, 0x554BB38E)
+check_interface(_scan, 0x2B9663DC)
 if len(ClassLayout._fields) != _scan.LAYOUT_FIELDS:
     raise ImportError("the compiled scan knows other layouts of classes: build it anew")
 
 address_of = _scan.address_of
 population, gains, spare = _scan.population, _scan.gains, _scan.spare
 
-_Counted = tuple[
-    list[tuple[type, int, int, int, int]], list[Any], list[Any], list[tuple[type, int]]
-]
+_ClassFound = tuple[type, int, int, int, int]
+_Counted = tuple[list[_ClassFound], list[Any], list[Any], list[tuple[type, int]]]
 _NUMBER = 8
 _NO_NUMBERS: Sequence[int] = ()
 
@@ -43,6 +42,8 @@ def tally(frameworks: Frameworks, large: int) -> Tally:
     with _scanned(lambda cls: (*describe(cls), _handed(cls, frameworks))) as scan:
         if frameworks.numpy and frameworks.numpy.getters:
             scan.arrays(*frameworks.numpy.getters)
+        if frameworks.torch and frameworks.torch.in_place:
+            scan.tensors(frameworks.torch.in_place.layout)
         classes, arrays, tensors, big = _census(scan, large)
         return Tally(
             [ClassCount(*entry[:3]) for entry in classes],
@@ -50,11 +51,27 @@ def tally(frameworks: Frameworks, large: int) -> Tally:
             tensors,
             [entry for entry in big if not _handed(entry[0], frameworks)],
             Owned(
-                [ClassCount(cls, *owned) for cls, _, _, *owned in classes if owned[0]],
+                _owners(classes, 1, frameworks),
                 scan.extent_count(),
-                _extents(scan) if arrays or tensors else (),
+                _extents(scan.extent_count(), scan.extents) if arrays or tensors else (),
+            ),
+            Owned(
+                _owners(classes, 2, frameworks),
+                scan.storage_count(),
+                _extents(scan.storage_count(), scan.storages) if tensors else (),
             ),
         )
+
+
+def _owners(
+    classes: Sequence[_ClassFound], handed: int, frameworks: Frameworks
+) -> list[ClassCount]:
+    """Return the owners of memory that was summed, of classes that are handed over so."""
+    return [
+        ClassCount(cls, *owned)
+        for cls, _, _, *owned in classes
+        if any(owned) and _handed(cls, frameworks) == handed
+    ]
 
 
 def instances(frameworks: Frameworks, wanted: Callable[[type], bool]) -> list[Any]:
@@ -88,12 +105,11 @@ def _census(scan: _scan.Scan, large: int) -> _Counted:
         tracked.clear()
 
 
-def _extents(scan: _scan.Scan) -> Sequence[int]:
-    count = 2 * scan.extent_count()
+def _extents(count: int, write: Callable[[memoryview[int]], None]) -> Sequence[int]:
     if not count:
         return ()
-    numbers = _pages(count)
-    scan.extents(numbers)
+    numbers = _pages(2 * count)
+    write(numbers)
     return numbers
 
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from leakguard.capture.heap.classes import derives, namespace
 from leakguard.capture.heap.half_built import is_blank
+from leakguard.capture.heap.plain_tensors import PlainTensors, plain_tensors
 
 Read = Callable[[Any], Any]
 # Two readers of a node's saved tensor: one returns it raw, the other unpacked.
@@ -120,6 +121,7 @@ class Torch:
     saved_data: Read | None
     unpack_hook: Read | None
     without_user_code: Callable[[], Any]
+    in_place: PlainTensors | None = None
 
     def buffers(self, tensor: Any) -> tuple[Buffer, ...]:
         """Return the storages of a tensor; empty for meta, fake and storage-less tensors."""
@@ -328,6 +330,7 @@ def _torch(module: dict[str, Any]) -> Torch:
         saved_data=_reader_of_saved(internals, "data"),
         unpack_hook=_reader_of_saved(internals, "unpack_hook"),
         without_user_code=internals["DisableTorchFunction"],
+        in_place=plain_tensors(module),
     )
 
 

@@ -41,6 +41,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from io import FileIO  # imported early: the program may later replace ``open`` and these by mocks
 from os import getpid, kill, wait4
+from resource import RUSAGE_SELF, getrusage
 from sys import setprofile, settrace
 from time import monotonic, sleep
 from typing import Any, NoReturn
@@ -71,6 +72,13 @@ _spent = 0.0
 _is_copy = False
 # True in a copy in which no memory of before is used again.
 _keeps_memory = False
+
+# CPU seconds of one page fault of a page that a copy shared. Measured: 0.9
+# to 1.1 µs, with 400 MB written anew after each copy.
+_SECONDS_A_FAULT = 1e-6
+# Page faults of this process that copies before the last one caused; how many the last one may
+# cause; and how many this process had had when the last one ended.
+_caused = _may_cause = _faults_then = 0
 
 # Room for the answer. A look at a process with 3,000,000 objects answers with 60 kB.
 _ANSWER_BYTES = 8 * 1024 * 1024
@@ -143,6 +151,29 @@ def be_copy(*, keeps: bool = False) -> None:
 def own_seconds() -> float:
     """Return the CPU seconds of this thread and of all copies that this process has made."""
     return time.thread_time() + _spent
+
+
+def fault_seconds() -> float:
+    """Return the CPU seconds of page faults that copies have caused so far, at most.
+
+    After a copy, each page that it shared causes a fault when the program writes to it. The kernel
+    does not tell these faults from others. So all faults count since the last copy ended, but no
+    more than it shared pages.
+    """
+    return (_caused + _caused_by_last()) * _SECONDS_A_FAULT
+
+
+def _caused_by_last() -> int:
+    return min(getrusage(RUSAGE_SELF).ru_minflt - _faults_then, _may_cause)
+
+
+def _shared_pages() -> None:
+    """Note that a copy has ended, which shared the anonymous pages of this process."""
+    global _caused, _may_cause, _faults_then
+    _caused += _caused_by_last()
+    _, resident, of_files = _memory_pages()
+    _may_cause = max(resident - of_files, 0)
+    _faults_then = getrusage(RUSAGE_SELF).ru_minflt
 
 
 @dataclass(slots=True)
@@ -238,6 +269,7 @@ class ProcessCopy:
             global _spent
             self.seconds = usage.ru_utime + usage.ru_stime if usage else 0.0
             _spent += self.seconds
+            _shared_pages()
             at_work.discard(self.number)
         return True
 
@@ -312,5 +344,11 @@ def _is_asleep(number: int) -> bool:
 
 def _address_space() -> int:
     """Return the bytes of this process's address space."""
+    return _memory_pages()[0] * mmap.PAGESIZE
+
+
+def _memory_pages() -> tuple[int, int, int]:
+    """Return the pages of this process: of its address space, resident ones, and those of files."""
     with FileIO("/proc/self/statm") as file:
-        return int(file.read().split()[0]) * mmap.PAGESIZE
+        size, resident, of_files, *_ = map(int, file.read().split())
+    return size, resident, of_files

@@ -31,13 +31,14 @@ class UniqueMemory:
         arrays: Iterable[Any],
         tensors: Iterable[Any],
         frameworks: Frameworks,
-        owned: Owned,
+        of_arrays: Owned,
+        of_tensors: Owned,
     ):
         self._frameworks = frameworks
-        self.owned = owned
-        self.arrays = _Group(owned)
+        self.owned = (*of_arrays.classes, *of_tensors.classes)
+        self.arrays = _Group(of_arrays)
         self.mapped = _Group()
-        self.tensors: dict[str, _Group] = {}
+        self.tensors: dict[str, _Group] = {"cpu": _Group(of_tensors)} if of_tensors.classes else {}
         if frameworks.numpy is not None:
             self._add_arrays(arrays, frameworks.numpy)
         if frameworks.torch is not None:
@@ -107,6 +108,8 @@ class _Group:
         known = self.pieces.get(piece.buffer.start)
         if known is not None and known.buffer.bytes >= piece.buffer.bytes:
             return
+        if piece.buffer.device == "cpu" and self._owns(piece.buffer):
+            return
         if piece.buffer.device != "cpu" or not group.covers(piece.buffer):
             self.add(*piece)
 
@@ -122,7 +125,7 @@ class _Group:
         return self._owns(buffer)
 
     def _owns(self, buffer: Buffer) -> bool:
-        """Return whether a buffer lies in the memory of an array that the scan only summed up."""
+        """Return whether a buffer lies in memory that the scan only summed up."""
         starts, sizes = self._owned.extents[::2], self._owned.extents[1::2]
         position = bisect_right(starts, buffer.start) - 1
         end = starts[position] + sizes[position] if position >= 0 else 0

@@ -15,11 +15,12 @@ class ClassCount(NamedTuple):
 
 
 class Owned(NamedTuple):
-    """Sums over arrays that own plain memory.
+    """Sums over arrays, or over tensors, with plain memory.
 
-    ``storages`` is the number of such arrays with memory. ``extents`` has the positions of their
-    memory, as pairs (start, bytes) in one flat sequence sorted by start. It is empty if there are
-    no other arrays or tensors whose memory could lie inside.
+    ``classes`` has those that are not handed over, with the bytes of all. ``storages`` is the
+    number of their memories. ``extents`` has the positions of these, as pairs (start, bytes) in one
+    flat sequence sorted by start. It is empty if there are no other arrays or tensors whose memory
+    could lie inside.
     """
 
     classes: Sequence[ClassCount] = ()
@@ -33,13 +34,15 @@ NOTHING_OWNED = Owned()
 class Tally(NamedTuple):
     """One walk's result; it holds user objects and must not outlive the public call.
 
-    ``arrays`` are the arrays that ``owned`` leaves out. ``large`` lists (class, bytes) of single
-    objects of at least the wanted size. Arrays and tensors are not in it, because only the storage
-    adapters know their memory.
+    ``arrays`` and ``tensors`` are those that ``of_arrays`` and ``of_tensors`` leave out; the memory
+    of a tensor in a backward graph may be in ``of_tensors`` all the same. ``large`` lists (class,
+    bytes) of single objects of at least the wanted size. Arrays and tensors are not in it, because
+    only the storage adapters know their memory.
     """
 
     classes: list[ClassCount]
     arrays: list[Any]
     tensors: list[Any]
     large: list[tuple[type, int]]
-    owned: Owned = NOTHING_OWNED
+    of_arrays: Owned = NOTHING_OWNED
+    of_tensors: Owned = NOTHING_OWNED

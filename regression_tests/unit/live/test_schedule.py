@@ -41,6 +41,7 @@ class Story:
     sized: bool = True
     long: bool = False
     queued: float = 0.0
+    faults: float = 0.0
     looks: list[int] = field(default_factory=list)
     deep: list[int] = field(default_factory=list)
     reasons: dict[int, str] = field(default_factory=dict)
@@ -51,7 +52,8 @@ class Story:
         waited = FakeClock()
         meter = CostMeter(clock, queued=waited)
         prices = Prices("compiled", 65_000)
-        schedule = Schedule(self.share, meter, prices, random.Random(1))
+        afterwards = FakeClock()
+        schedule = Schedule(self.share, meter, prices, random.Random(1), afterwards)
 
         def look(depth: Depth, cost: float) -> None:
             meter.charged(take, depth, cost)
@@ -81,6 +83,7 @@ class Story:
                 self.deep.append(index)
                 depth = Depth.HOLDERS
             schedule.looked(index, depth)
+            afterwards.advance(self.faults)
             self.looks.append(index)
         self.spent = meter.spent
 
@@ -135,6 +138,12 @@ def test_generations_of_minutes_are_each_looked_at():
     story = Story(25, 600.0, census=0.5, holders=3.0)
     assert story.looks == list(range(25))
     assert story.spent <= 0.006 * 25 * 600
+
+
+def test_page_faults_after_looks_are_paid_from_what_looks_may_cost():
+    dear = Story(25, 10.0, census=0.2)
+    assert Story(25, 10.0, census=0.05, faults=0.15).looks == dear.looks
+    assert len(dear.looks) < len(Story(25, 10.0, census=0.05).looks)
 
 
 def test_long_run_stays_under_its_share():

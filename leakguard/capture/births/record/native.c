@@ -29,6 +29,16 @@
 
 /* ---- the hooks ----------------------------------------------------------------------------------- */
 
+/* A program with much code, as torch, calls malloc and free millions of times a second, and each line of
+   the cache that a hook takes is read anew each time. So these two are called by pointers beside each
+   other, not through the linkage table, and each hook begins a line. The pointers are set before the
+   first hook is put in. */
+#define HOT __attribute__((aligned(64)))
+static struct {
+    void *(*malloc)(size_t);
+    void (*free)(void *);
+} often HOT;
+
 static __attribute__((noinline)) void *
 recorded(void *block, size_t size)
 {
@@ -36,13 +46,19 @@ recorded(void *block, size_t size)
     return block;
 }
 
-static void *
+static __attribute__((noinline)) void *
+malloc_sample(size_t size)
+{
+    return recorded(often.malloc(size), size);
+}
+
+static HOT void *
 hooked_malloc(size_t size)
 {
     if (is_due(NATIVE, size)) {
-        return recorded(malloc(size), size);
+        return malloc_sample(size);
     }
-    return malloc(size);
+    return often.malloc(size);
 }
 
 static void *
@@ -92,17 +108,17 @@ static __attribute__((noinline)) void
 free_sample(void *block)
 {
     died(block);
-    free(block);
+    often.free(block);
 }
 
-static void
+static HOT void
 hooked_free(void *block)
 {
     if (may_be_sampled(block)) {
         free_sample(block);
         return;
     }
-    free(block);
+    often.free(block);
 }
 
 static int
@@ -344,6 +360,8 @@ find_real_functions(void)
         int stands_in = found != NULL && found == stand_ins[i];
         real_functions[i] = stands_in ? behind_stand_in(functions[i].name) : found;
     }
+    often.malloc = (void *(*)(size_t))real_functions[function_named("malloc")];
+    often.free = (void (*)(void *))real_functions[function_named("free")];
 }
 
 /* ---- which objects are patched --------------------------------------------------------------------- */

@@ -167,6 +167,12 @@ count_object(Leaves *leaves, PyObject *item, PyObject **handed, PyObject *big)
             return is_told < 0 ? -1 : 0;
         }
     }
+    if (cls->handed == 2 && scan->reads_tensors) {
+        int is_told = tell_storage(scan, cls, item, large);
+        if (is_told) {
+            return is_told < 0 ? -1 : 0;
+        }
+    }
     if (cls->handed && PyList_Append(handed[cls->handed - 1], item) < 0) {
         return -1;
     }
@@ -201,7 +207,8 @@ PyDoc_STRVAR(census_doc,
 "nothing held: in a copy of the process only.\n"
 "Count all objects by exact class: [(class, live, bytes, owners, owned bytes)], the objects of\n"
 "classes that are handed over as 1 and as 2, and [(class, bytes)] of large ones. Owners are arrays\n"
-"that own plain memory, once ``arrays`` was called; they are not handed over.");
+"that own plain memory, once ``arrays`` was called, and tensors with such memory that are in no\n"
+"backward graph, once ``tensors`` was; they are not handed over.");
 
 static PyObject *
 scan_census(Scan *scan, PyObject *args)
@@ -267,6 +274,7 @@ scan_census(Scan *scan, PyObject *args)
             }
         }
     } while (leaves->waiting > 0);
+    settle_storages(scan);
     classes = PyList_New(0);
     for (Py_ssize_t i = 0; classes != NULL && i < scan->n_classes; i++) {
         Class *cls = &scan->classes[i];

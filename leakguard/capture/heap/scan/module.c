@@ -25,7 +25,8 @@ scan_close(Scan *scan, PyObject *unused)
     scan->classes = NULL;
     void *blocks[] = {scan->table,  scan->class_table, scan->parents, scan->path_of, scan->degrees,
                       scan->sizes,  scan->starts,      scan->kinds,   scan->edges,   scan->deferred,
-                      scan->paths,  scan->path_table,  scan->found,   scan->extents};
+                      scan->paths,  scan->path_table,  scan->found,   scan->extents,
+                      scan->storages};
     scan->table = NULL;
     scan->class_table = scan->parents = scan->path_of = NULL;
     scan->edges = scan->deferred = NULL;
@@ -37,6 +38,8 @@ scan_close(Scan *scan, PyObject *unused)
     scan->found = NULL;
     scan->extents = NULL;
     scan->n_extents = scan->cap_extents = 0;
+    scan->storages = NULL;
+    scan->n_storages = scan->cap_storages = 0;
     scan->mask = scan->class_mask = scan->path_mask = scan->path_used = 0;
     scan->cap_parents = scan->cap_path_of = scan->cap_degrees = scan->cap_sizes = 0;
     scan->cap_starts = scan->cap_kinds = scan->cap_edges = scan->cap_deferred = 0;
@@ -113,7 +116,7 @@ static PyMethodDef scan_methods[48];
 static int
 join_methods(void)
 {
-    PyMethodDef *rooms[] = {arrays_methods,    census_methods,    paths_methods, graph_methods,
+    PyMethodDef *rooms[] = {arrays_methods,    tensors_methods,   census_methods,    paths_methods, graph_methods,
                             questions_methods, owners_methods,    retention_methods, own_methods};
     size_t count = 0, most = sizeof(scan_methods) / sizeof(*scan_methods) - 1;
     for (size_t i = 0; i < sizeof(rooms) / sizeof(*rooms); i++) {
@@ -218,6 +221,7 @@ PyInit__scan(void)
         PyModule_AddIntConstant(module, "READS_LOCALS", READS_LOCALS) < 0 ||
         PyModule_AddFunctions(module, arrays_functions) < 0 ||
         PyModule_AddFunctions(module, frames_functions) < 0 ||
+        PyModule_AddFunctions(module, tensors_functions) < 0 ||
         PyModule_AddFunctions(module, tracked_functions) < 0 ||
         PyModule_AddFunctions(module, spare_functions) < 0 ||
         PyModule_AddFunctions(module, population_functions) < 0 ||

@@ -38,7 +38,7 @@ typedef struct {
 extern Shared shared;
 
 /* Checksum (31 bits) of _scan.pyi; see compiled_part.py. */
-#define INTERFACE 0x554BB38E
+#define INTERFACE 0x2B9663DC
 
 /* How many fields of layout.py's ClassLayout class_of reads: Python does without a scan that was
    built for another number. */
@@ -73,6 +73,25 @@ typedef struct {
 typedef struct {
     int64_t start, bytes;
 } Extent;
+
+/* Where torch keeps what is read of a tensor: in bytes from the start of what has it. */
+typedef struct {
+    int64_t tensor;    /* in the Python object: the pointer to torch's own */
+    int64_t storage;   /* in torch's own: the pointer to the storage */
+    int64_t graph;     /* the one to its part in a backward graph, NULL where it has none */
+    int64_t keys;
+    int64_t start;     /* in the storage */
+    int64_t bytes;
+    int64_t release;   /* the function that frees the memory */
+    uint64_t plain;    /* the keys of a plain tensor */
+    uint64_t released; /* the function of torch's own allocator */
+} TensorLayout;
+
+typedef struct {
+    Extent extent;
+    Py_ssize_t order;
+    int32_t cls;
+} Storage;
 
 /* A slot of the table of nodes: most of a search is decided without looking at the object. */
 typedef struct {
@@ -133,6 +152,10 @@ typedef struct {
     ArrayReader arrays;
     Extent *extents;
     Py_ssize_t n_extents, cap_extents;
+    TensorLayout tensors;
+    char reads_tensors;
+    Storage *storages;
+    Py_ssize_t n_storages, cap_storages;
 
     PyObject *roots;     /* list of (name, is namespace); parents hold -2 - position */
     Py_ssize_t next;
@@ -361,6 +384,12 @@ int read_with(PyObject *read, PyObject *item, visitproc visit, void *parts_arg, 
 int tell_extent(Scan *scan, Class *cls, PyObject *array, Py_ssize_t large);
 extern PyMethodDef arrays_methods[];
 extern PyMethodDef arrays_functions[];
+
+/* tensors.c */
+int tell_storage(Scan *scan, Class *cls, PyObject *item, Py_ssize_t large);
+void settle_storages(Scan *scan);
+extern PyMethodDef tensors_methods[];
+extern PyMethodDef tensors_functions[];
 
 /* copy.c */
 extern PyMethodDef copy_functions[];
