@@ -76,28 +76,28 @@ def _layout(torch: Mapping[str, Any], words: _Words) -> bytes:
         bodies = [words(address_of(one), _TENSOR_WORDS) for one in tensors]
         rooms = [words(room_of(one), _STORAGE_WORDS) for one in storages]
     # A storage has the start twice, and between the two the function that frees the memory.
-    start, again = _places(rooms, starts)
+    start, again = _words_with(rooms, starts)
     release, released = start + 1, rooms[0][start + 1]
     if again != start + 2 or rooms[1][release] != released:
         raise ValueError("a storage of another layout")
     places = (
-        _place(heads, [address_of(one) for one in tensors]),
-        _place(bodies, [room_of(one) for one in storages]),
-        _place([alone, [not word for word in in_graph]], [0, 0]),
-        _place(bodies, [keys, keys]),
+        _word_with(heads, [address_of(one) for one in tensors]),
+        _word_with(bodies, [room_of(one) for one in storages]),
+        _word_with([alone, [not word for word in in_graph]], [0, 0]),
+        _word_with(bodies, [keys, keys]),
         start,
-        _place(rooms, sizes),
+        _word_with(rooms, sizes),
         release,
     )
     return struct.pack("<7q2Q", *(_WORD * place for place in places), keys, released)
 
 
-def _places(objects: Sequence[Sequence[int]], wanted: Sequence[int]) -> list[int]:
+def _words_with(objects: Sequence[Sequence[int]], wanted: Sequence[int]) -> list[int]:
     """Return the words at which each of the objects has what is wanted of it."""
     words = zip(*objects, strict=True)
     return [place for place, found in enumerate(words) if list(found) == list(wanted)]
 
 
-def _place(objects: Sequence[Sequence[int]], wanted: Sequence[int]) -> int:
-    (place,) = _places(objects, wanted)
+def _word_with(objects: Sequence[Sequence[int]], wanted: Sequence[int]) -> int:
+    (place,) = _words_with(objects, wanted)
     return place

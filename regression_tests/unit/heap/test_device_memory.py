@@ -27,7 +27,10 @@ def on_gpu(monkeypatch, torch):
     def told():
         frameworks = loaded()
         away = replace(
-            frameworks.torch, is_cpu=lambda tensor: False, storage_device=lambda storage: "cuda:0"
+            frameworks.torch,
+            is_cpu=lambda tensor: False,
+            storage_device=lambda storage: "cuda:0",
+            in_place=None,
         )
         return replace(frameworks, torch=away)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from dataclasses import replace
 from importlib import import_module
 from types import ModuleType
@@ -70,6 +71,7 @@ def test_of_other_tensors_nothing_is_read_in_place(read: PlainTensors, torch) ->
 def test_census_is_the_same_as_by_the_getters_of_torch(
     engine: Engine, torch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    gc.collect()  # garbage of earlier tests may go at any moment
     weights = torch.nn.Parameter(torch.ones(2_000))
     held = [_plain(torch), _others(torch), weights, weights.detach(), weights.detach()]
     (weights * torch.ones(2_000)).sum().backward()
