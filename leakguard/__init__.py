@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from leakguard.display import display
 from leakguard.errors import LeakguardError, StillAlive, UnreadableRun, UsageError
 from leakguard.phase import phase
 from leakguard.render import render
@@ -31,8 +32,6 @@ __all__ = [
     "render",
 ]
 
-# What the last call of ``now`` found: names and numbers, no object of the program.
-_last_look: Holdings | None = None
 _OF_GUARD = ("LeakGuard", "expect_freed")
 
 
@@ -78,17 +77,9 @@ def now() -> Holdings:
     Raises:
         UsageError: no look can be taken here; the message says why.
     """
-    from leakguard.capture import heap
-    from leakguard.capture.probe import Unavailable
-    from leakguard.model.holding import since
+    from leakguard.live.present import now
 
-    global _last_look
-    try:
-        look = heap.holdings()
-    except Unavailable as reason:
-        raise UsageError(f"what holds memory cannot be told: {reason}") from None
-    told, _last_look = since(_last_look, look), look
-    return told
+    return now()
 
 
 def load_ipython_extension(shell: object) -> None:
@@ -96,3 +87,18 @@ def load_ipython_extension(shell: object) -> None:
     from leakguard.integrations import notebook
 
     notebook.load(shell)
+
+
+def _page(report: Report) -> str:
+    from leakguard.render.notebook import page
+
+    return page(report)
+
+
+def _text(report: Report, width: int) -> str:
+    from leakguard.render.brief import brief
+
+    return brief(report, width)
+
+
+display.page, display.text = _page, _text

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import leakguard
 from leakguard.errors import UsageError
 from leakguard.guard import LeakGuard
+from leakguard.live.present import now
 from leakguard.render.holdings import render_holdings
 
 _HELP = "write %%leakguard for a cell with a loop over guard.generations(...), or %%leakguard 10"
@@ -22,7 +22,7 @@ def load(shell: Any) -> None:
 
 def show_now() -> None:
     """Print what holds memory now and may be released: the magic ``%leakguard``."""
-    print(render_holdings(leakguard.now()), end="")
+    print(render_holdings(now()), end="")
 
 
 def watch_cell(shell: Any, line: str, cell: str) -> None:

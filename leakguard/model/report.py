@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import Any
 
+from leakguard.display import display
 from leakguard.model.balance import Balance
 from leakguard.model.brink import Death
 from leakguard.model.finding import Cleared, Finding, Ignored, Verdict
@@ -104,11 +104,8 @@ class Report:
 
     def _repr_html_(self) -> str:
         """Return a small page for a notebook."""
-        # Imported by name, because the renderers depend on this module and not the reverse.
-        page = import_module("leakguard.render.notebook").page
-        return str(page(self))
+        return display.page(self)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """Write the short report, wrapped, in an IPython terminal."""
-        width = min(printer.max_width, 100)
-        printer.text(import_module("leakguard.render.brief").brief(self, width))
+        printer.text(display.text(self, min(printer.max_width, 100)))

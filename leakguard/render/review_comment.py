@@ -7,7 +7,7 @@ from pathlib import PurePath
 from leakguard.model.comparison import Comparison
 from leakguard.model.finding import SEVERITY, Finding
 from leakguard.render import Layout, facts, outline
-from leakguard.render.comparison import sections
+from leakguard.render.comparison_sections import sections
 from leakguard.render.log_block import leak_block
 from leakguard.render.markdown import MARKS
 from leakguard.render.template import environment

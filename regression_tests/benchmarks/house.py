@@ -48,6 +48,8 @@ class Module:
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             whole = {f"{node.module}.{alias.name}" for alias in node.names}
             yield from whole & known.keys() or {node.module}
+        elif isinstance(node, ast.Call):
+            yield from _imported_by_name(node)
 
 
 def modules_below(folder: Path, root: Path | None = None) -> dict[str, Module]:
@@ -66,6 +68,14 @@ def _module(path: Path, root: Path) -> Module:
     is_package = parts[-1] == "__init__"
     name = ".".join(parts[:-1] if is_package else parts)
     return Module(name, len(text.splitlines()), ast.parse(text))
+
+
+def _imported_by_name(call: ast.Call) -> Iterator[str]:
+    """Yield the module of ``import_module("module")``."""
+    function, arguments = call.func, call.args
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    if name == "import_module" and arguments and isinstance(arguments[0], ast.Constant):
+        yield str(arguments[0].value)
 
 
 def circles(imports: Mapping[str, set[str]]) -> int:

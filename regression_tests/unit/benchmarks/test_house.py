@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import leakguard
 from regression_tests.benchmarks.house import figures
 
 CODE = "\n\ndef f():\n    return 1\n\n\nclass C:\n    a: int\n    b: int\n"
@@ -22,6 +23,16 @@ def test_circle_is_found_inside_a_function_too(tmp_path: Path) -> None:
     told = package(tmp_path, one=one, two=two, three="from made import one\n")
     assert told["modules in an import circle"] == "2"
     assert told["modules with one importer"] == "1"  # two; one has two importers
+
+
+def test_circle_by_an_import_of_a_name_is_found(tmp_path: Path) -> None:
+    one = "from importlib import import_module\n\ndef f():\n    import_module('made.two')\n"
+    told = package(tmp_path, one=one, two="from made import one\n")
+    assert told["modules in an import circle"] == "2"
+
+
+def test_no_module_of_the_package_imports_itself_through_others() -> None:
+    assert figures(Path(leakguard.__file__).parent)["modules in an import circle"] == "0"
 
 
 def test_docstring_is_no_line_of_a_function(tmp_path: Path) -> None:
