@@ -62,5 +62,6 @@ def _places() -> tuple[int, ...]:
 
 
 def _fields(probe: io.StringIO) -> list[int]:
-    count = io.StringIO.__basicsize__ // _POINTER
-    return list((ctypes.c_size_t * count).from_address(id(probe)))
+    size = io.StringIO.__basicsize__ // _POINTER * _POINTER
+    # No array of ctypes: its class would be garbage, which nobody has made but this look.
+    return list(memoryview(ctypes.string_at(id(probe), size)).cast("P"))
