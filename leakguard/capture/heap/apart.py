@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from leakguard.capture.headroom import dies_as_one, free_memory
+from leakguard.capture.heap import plain_tensors
 from leakguard.capture.heap.frames import other_threads_run
 from leakguard.capture.heap.frameworks import graphs_asleep
 from leakguard.capture.heap.process_copy import CopyFailed, CopyRefused, ProcessCopy, is_copy
@@ -68,6 +69,7 @@ class Apart:
         hindrance = _hindrance()
         if hindrance is not None:
             return _taken_here(work, hindrance)
+        plain_tensors.prepare()
         for attempt in range(_MOST_HANGS):
             try:
                 # Imported here: a process without its own leakguard, to which leakguard attaches,

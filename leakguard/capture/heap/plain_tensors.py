@@ -8,7 +8,9 @@ what is read are found in three new tensors, of which torch tells the addresses 
 from __future__ import annotations
 
 import struct
+import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -37,23 +39,47 @@ class PlainTensors(NamedTuple):
     memory: Callable[[Any], tuple[int, int] | None]
 
 
-def plain_tensors(torch: Mapping[str, Any]) -> PlainTensors | None:
-    """Return how plain tensors are read; None if their layout cannot be found.
+# What was found, by the identity of torch's core.
+_known: dict[int, PlainTensors | None] = {}
 
-    ``torch`` is the namespace of the module. No code of the program runs.
+
+def plain_tensors(torch: Mapping[str, Any]) -> PlainTensors | None:
+    """Return how plain tensors are read; None if their layout is not known.
+
+    ``torch`` is the namespace of the module. No code of the program runs. A copy of the process
+    only uses what was found before it was made: a new tensor is memory of the C allocator, whose
+    lock another thread may have held.
     """
+    # Imported late: the compiled scan reads the constants of modules that import this one.
+    from leakguard.capture.heap.process_copy import is_copy
+
+    core = id(torch["_C"])
+    if core not in _known and not is_copy():
+        _known[core] = _found(torch)
+    return _known.get(core)
+
+
+def prepare() -> None:
+    """Find the layout of plain tensors if torch is loaded, before a copy of the process is made."""
+    module = sys.modules.get("torch")
+    with suppress(KeyError, TypeError):  # torch is being imported
+        if module is not None:
+            plain_tensors(vars(module))
+
+
+def _found(torch: Mapping[str, Any]) -> PlainTensors | None:
+    new = torch["empty"]  # the last of what is needed, while torch is being imported
     try:
-        # Imported late: the compiled scan reads the constants of modules that import this one.
         from leakguard.capture.heap._scan import tensor_memory, words
 
-        layout = _layout(torch, words)
+        layout = _layout(torch, partial(new, device="cpu", requires_grad=False), words)
         return PlainTensors(layout, partial(tensor_memory, layout))
     except Exception:  # it is not built here, or this torch tells less of its tensors
         return None
 
 
-def _layout(torch: Mapping[str, Any], words: _Words) -> bytes:
-    """Return the layout.
+def _layout(torch: Mapping[str, Any], new: Callable[..., Any], words: _Words) -> bytes:
+    """Return the layout; ``new`` makes a tensor.
 
     Raises:
         ValueError: a place is not found, or could be one of several.
@@ -62,7 +88,6 @@ def _layout(torch: Mapping[str, Any], words: _Words) -> bytes:
     tensor, storage = namespace(internals["TensorBase"]), namespace(internals["StorageBase"])
     address_of, room_of = tensor["_cdata"].__get__, storage["_cdata"].__get__
     with internals["DisableTorchFunction"](), internals["_DisableTorchDispatch"]():
-        new = partial(torch["empty"], device="cpu", requires_grad=False)
         tensors = [new(size, dtype=torch["uint8"]) for size in _SIZES]
         leaf = new(1, dtype=torch["float32"])
         (keys,) = {internals["_dispatch_keys"](one).raw_repr() for one in (*tensors, leaf)}

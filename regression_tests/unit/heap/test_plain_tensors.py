@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from types import ModuleType
 
@@ -11,7 +12,9 @@ import pytest
 from heap_engines import Engine, each_engine
 
 from leakguard.capture.heap import frameworks
+from leakguard.capture.heap import plain_tensors as plain_tensors_module
 from leakguard.capture.heap.plain_tensors import PlainTensors, plain_tensors
+from leakguard.capture.heap.process_copy import ProcessCopy
 
 np = pytest.importorskip("numpy")
 pytest.importorskip("leakguard.capture.heap._scan")
@@ -47,6 +50,12 @@ def _others(torch):
         torch.quantize_per_tensor(torch.ones(15), 0.1, 0, torch.qint8),
         torch.Tensor._make_subclass(torch.Tensor, torch.zeros(16), True),
     ]
+
+
+@pytest.fixture(autouse=True)
+def _unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each test find the layout anew."""
+    monkeypatch.setattr(plain_tensors_module, "_known", {})
 
 
 @pytest.fixture
@@ -125,6 +134,21 @@ def test_storage_of_another_layout_is_refused(torch, monkeypatch: pytest.MonkeyP
         found = _scan.words(address, count)
         return (*found[:3], 7, *found[3:-1]) if count == 9 else found
 
-    assert plain_tensors(vars(torch)) is not None
     monkeypatch.setattr(_scan, "words", moved, raising=True)
     assert plain_tensors(vars(torch)) is None
+
+
+def test_copy_of_the_process_makes_no_tensor(torch) -> None:
+    """A new tensor is memory of the C allocator, whose lock another thread may have held."""
+    copy = partial(ProcessCopy.begin, seconds=30.0, memory=256_000_000)
+    assert copy(lambda: repr(plain_tensors(vars(torch))).encode()).answer() == b"None"
+    plain_tensors_module.prepare()
+    known = plain_tensors(vars(torch))
+    assert copy(lambda: repr(plain_tensors(vars(torch))).encode()).answer() == repr(known).encode()
+
+
+def test_torch_that_is_being_imported_is_looked_at_again_later(torch) -> None:
+    early = {name: value for name, value in vars(torch).items() if name != "empty"}
+    with pytest.raises(KeyError):
+        plain_tensors(early)
+    assert plain_tensors(vars(torch)) is not None
