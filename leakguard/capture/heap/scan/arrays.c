@@ -115,18 +115,17 @@ PyDoc_STRVAR(extents_doc,
 "extents(into)\n--\n\n"
 "Write into a buffer where the memory of the owners lies: pairs of int64 (start, bytes), sorted.");
 
-static PyObject *
-scan_extents(Scan *scan, PyObject *into)
+/* Write so many extents, `step` bytes apart, into a buffer beside each other. */
+PyObject *
+write_extents(PyObject *into, const void *first, Py_ssize_t count, size_t step)
 {
     Py_buffer buffer;
     if (PyObject_GetBuffer(into, &buffer, PyBUF_WRITABLE) < 0) {
         return NULL;
     }
-    Py_ssize_t size = scan->n_extents * (Py_ssize_t)sizeof(Extent);
-    int fits = buffer.len >= size;
-    if (fits && size) {
-        qsort(scan->extents, (size_t)scan->n_extents, sizeof(Extent), by_start);
-        memcpy(buffer.buf, scan->extents, (size_t)size);
+    int fits = buffer.len >= count * (Py_ssize_t)sizeof(Extent);
+    for (Py_ssize_t i = 0; fits && i < count; i++) {
+        ((Extent *)buffer.buf)[i] = *(const Extent *)((const char *)first + (size_t)i * step);
     }
     PyBuffer_Release(&buffer);
     if (!fits) {
@@ -134,6 +133,15 @@ scan_extents(Scan *scan, PyObject *into)
         return NULL;
     }
     Py_RETURN_NONE;
+}
+
+static PyObject *
+scan_extents(Scan *scan, PyObject *into)
+{
+    if (scan->n_extents) {
+        qsort(scan->extents, (size_t)scan->n_extents, sizeof(Extent), by_start);
+    }
+    return write_extents(into, scan->extents, scan->n_extents, sizeof(Extent));
 }
 
 PyDoc_STRVAR(own_memory_doc,

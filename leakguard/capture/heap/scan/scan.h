@@ -88,7 +88,7 @@ typedef struct {
 } TensorLayout;
 
 typedef struct {
-    Extent extent;
+    Extent extent; /* first: it is written out by itself */
     Py_ssize_t order;
     int32_t cls;
 } Storage;
@@ -382,6 +382,7 @@ int read_with(PyObject *read, PyObject *item, visitproc visit, void *parts_arg, 
 
 /* arrays.c */
 int tell_extent(Scan *scan, Class *cls, PyObject *array, Py_ssize_t large);
+PyObject *write_extents(PyObject *into, const void *first, Py_ssize_t count, size_t step);
 extern PyMethodDef arrays_methods[];
 extern PyMethodDef arrays_functions[];
 

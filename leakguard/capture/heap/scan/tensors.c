@@ -132,20 +132,7 @@ PyDoc_STRVAR(storages_doc,
 static PyObject *
 scan_storages(Scan *scan, PyObject *into)
 {
-    Py_buffer buffer;
-    if (PyObject_GetBuffer(into, &buffer, PyBUF_WRITABLE) < 0) {
-        return NULL;
-    }
-    int fits = buffer.len >= scan->n_storages * (Py_ssize_t)sizeof(Extent);
-    for (Py_ssize_t i = 0; fits && i < scan->n_storages; i++) {
-        ((Extent *)buffer.buf)[i] = scan->storages[i].extent;
-    }
-    PyBuffer_Release(&buffer);
-    if (!fits) {
-        PyErr_SetString(PyExc_ValueError, "the buffer is too small");
-        return NULL;
-    }
-    Py_RETURN_NONE;
+    return write_extents(into, scan->storages, scan->n_storages, sizeof(Storage));
 }
 
 PyDoc_STRVAR(tensor_memory_doc,
