@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from leakguard.analysis.case import Case
+from leakguard.analysis.class_owner import is_users
 from leakguard.analysis.group import is_programs, known_bytes, names_of
 from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.place_in_loop import loose_start
@@ -126,9 +127,12 @@ def lead_of(group: list[Growth], container: Growth) -> Growth:
 
     If each entry is a tuple or dict with one instance of a class, this class is more informative. A
     type that gains a different number of objects than the container gains entries is not assumed
-    to lie in it.
+    to lie in it. If only builtin types were seen growing inside of entries of a class, it is the
+    container that shows how many of the class there are.
     """
     entry = next((g for g in group if g.name == container.type), None)
+    if entry is None and not is_programs(group[0]) and is_users(container.type or ""):
+        return container
     if is_programs(group[0]) and (entry is None or entry.name in _IN_FRONT):
         return group[0]
     lead = entry or group[0]

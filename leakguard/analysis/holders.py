@@ -6,6 +6,7 @@ The containers that these functions return are not ``proven``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from leakguard.analysis.case import Case
 from leakguard.analysis.growth import Growth
@@ -63,7 +64,7 @@ def holder_of_more(case: Case, inner: Holder) -> Holder:
     Objects that become more come with the entries of that container, which are what a fix removes.
     """
     looks = looks_at_holders(case)
-    return _around(inner, looks[-1][1]) if looks else inner
+    return _around(case, inner, looks[-1][1]) if looks else inner
 
 
 def holder_of_graph(case: Case, nodes: Growth) -> Growth | None:
@@ -96,7 +97,7 @@ def _gained_most(case: Case, type_name: str, looks: list[Look]) -> Growth | None
     for holder in _unbounded(type_name, looks):
         first, entries = _first_seen(holder, looks)
         if holder.entries - entries >= MAJORITY * (alive - _alive(case, type_name, first)) > 0:
-            return _unproven(case, _around(holder, holders), looks)
+            return _unproven(case, _around(case, holder, holders), looks)
     return None
 
 
@@ -110,7 +111,7 @@ def _with_all(case: Case, type_name: str, rate: float, looks: list[Look]) -> Gro
     for holder in _unbounded(type_name, looks):
         is_new = _first_seen(holder, looks)[0] == generation
         if is_new and many >= BEYOND_CHANCE and same(holder.entries, rate * many, SAME_RATE):
-            return _unproven(case, _around(holder, holders), looks)
+            return _unproven(case, _around(case, holder, holders), looks)
     return None
 
 
@@ -119,7 +120,7 @@ def _crowded(case: Case, type_name: str, looks: list[Look]) -> Growth | None:
     alive = _alive(case, type_name, generation)
     for holder in _unbounded(type_name, looks):
         if holder.entries >= MAJORITY * alive > 0 and not _is_still(holder, looks):
-            return _unproven(case, _around(holder, holders), looks)
+            return _unproven(case, _around(case, holder, holders), looks)
     return None
 
 
@@ -149,24 +150,40 @@ def _unbounded(type_name: str, looks: list[Look]) -> Iterator[Holder]:
             yield holder
 
 
-def _around(holder: Holder, holders: tuple[Holder, ...]) -> Holder:
+def _around(case: Case, holder: Holder, holders: tuple[Holder, ...]) -> Holder:
     """Return the outermost container around ``holder`` that gained entries; else ``holder``."""
     outer = (
         other
         for other in sorted(holders, key=lambda other: len(other.path))
         if other.capacity is None
         and holder.path.startswith(other.path)
-        and (other.streak >= FEWEST_LOOKS - 1 or _is_mostly_new(other))
+        and (other.streak >= FEWEST_LOOKS - 1 or _is_mostly_new(case, other))
     )
     return next(outer, holder)
 
 
-def _is_mostly_new(holder: Holder) -> bool:
+def _is_mostly_new(case: Case, holder: Holder) -> bool:
     """Return whether most entries of a container came since the look before."""
-    before = holder.entries if holder.before is None else holder.before
+    before = _counted_before(case, holder)[1] if holder.before is None else holder.before
     return holder.entries - before >= MAJORITY * holder.entries > 0
+
+
+def _counted_before(case: Case, holder: Holder) -> tuple[int, int]:
+    """Return when objects were first counted, and how many entries a container had then at most.
+
+    It had no more than there were objects of their type.
+    """
+    counted = case.timeline.counted_since(None)
+    if not counted:
+        return 0, holder.entries
+    generation, census = counted[0]
+    return generation, min(census.count(holder.element) or 0, holder.entries)
 
 
 def _unproven(case: Case, holder: Holder, looks: list[Look]) -> Growth:
     seen = [(g, h) for g, holders in looks for h in holders if h.path == holder.path]
-    return growth_of(case, seen, proven=False)
+    container = growth_of(case, seen, proven=False)
+    if len(seen) > 1:
+        return container
+    since, before = _counted_before(case, holder)
+    return replace(container, rate=(holder.entries - before) / max(seen[0][0] - since, 1))

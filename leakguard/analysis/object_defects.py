@@ -241,6 +241,7 @@ class _Sorter:
         own = self._untold(group, lead, [container])
         taken = {c.type for c in own} - {lead.name}
         rest = [g for g in group if g.name not in taken]
+        lead = lead_of(rest, container) if container.rate else lead
         self._add_parts(None, group, own)
         self._add(phase, lead, rest, container, known_bytes(rest))
 

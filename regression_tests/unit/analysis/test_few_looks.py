@@ -84,6 +84,25 @@ def test_objects_inside_of_new_entries_are_told_as_the_entries():
     assert found(replace(rolls, before=100)) == ("float", "app.kept[*].rewards[*]")
 
 
+@pytest.mark.parametrize(
+    ("looks", "early", "kept"),
+    [((2, 100), 2, True), ((2, 99, 100), 2, True), ((2, 99, 100), 100, False)],
+)
+def test_one_look_at_holders_tells_what_came_in_by_the_first_count_of_entries(looks, early, kept):
+    """Only floats were seen growing; how many entries there were at most is known from a count."""
+    size = GENERATIONS * 50 * KB
+    outer = Holder("app.kept[*]", "app.Rollout", 100, bytes=800, retained_bytes=size)
+    inner = Holder("app.kept[*].rewards[*]", "float", 200_050, bytes=size, retained_bytes=size)
+    run = told(looks=looks, start=1, held=(outer, inner),
+               counts=lambda n: {"float": 2_000 * n, "app.Rollout": 100 if n > 2 else early},
+    )  # fmt: skip
+    (finding,) = diagnose(run).findings
+    assert finding.held_by == (outer if kept else inner).path
+    assert finding.type == (outer if kept else inner).element
+    if kept and looks[1:-1]:
+        assert finding.count_per_generation == pytest.approx(1.0)
+
+
 @pytest.mark.parametrize("looks", [(2, 100), (89, 99, 100)])
 @pytest.mark.parametrize(("each", "rate"), [(50, 1.0), (5, None)])
 def test_few_looks_name_a_class_where_its_new_instances_keep_what_memory_gained(looks, each, rate):
