@@ -19,16 +19,29 @@ _LIBRARIES = tuple(
     if (path := sysconfig.get_path(name))
 )
 _INSTALLED = re.compile(r"[/\\](site|dist)-packages[/\\]|^<")
+# What the interpreter calls code that it was given without a file, and what consoles call theirs.
+_TYPED = re.compile(r"<(stdin|console|python-input-\d+)>")
 
 
-@functools.lru_cache(maxsize=4096)
 def is_library(file: str) -> bool:
     """Return whether a source file is no code of the program.
 
-    It is none if it is an installed package, the standard library, an artificial file such as
-    ``<string>``, or the guard's own. A package may be installed in any folder of the import path,
-    also in the program's own.
+    It is none if it is an installed package, the standard library, the guard's own, or an
+    artificial file such as ``<frozen runpy>``; what a user typed has no file either, and is the
+    program's. A package may be installed in any folder of the import path, also in the program's.
     """
+    return not is_typed(file) and _is_installed(file)
+
+
+def is_typed(file: str) -> bool:
+    """Return whether code was typed, given as ``-c`` or came by the standard input."""
+    if file == "<string>":  # what generates code has this name, too
+        return sys.argv[:1] == ["-c"]
+    return _TYPED.fullmatch(file) is not None
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_installed(file: str) -> bool:
     if _INSTALLED.search(file) or file.startswith((*_LIBRARIES, OWN_FOLDER + os.sep)):
         return True
     folder = innermost(file, sys.path)

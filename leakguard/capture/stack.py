@@ -118,7 +118,7 @@ def described(stack: Sequence[Frame], asked: int = 0) -> tuple[str, ...]:
     """
     first = max(0, asked + 1 - _MOST_FRAMES)
     shown = [frame for frame in stack[first:] if not frame.file.startswith(OWN_FOLDER)]
-    while shown and shown[-1].file.startswith("<") and cell_of(shown[-1].file) is None:
+    while shown and shown[-1].file.startswith("<") and not is_programs(shown[-1].file):
         shown.pop()
     texts = map(line_of, shown)
     # A comprehension has its own frame, on the same line as the function around it. Consecutive

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -49,3 +50,10 @@ def test_what_is_shipped_with_python_or_made_of_no_file_is_a_library() -> None:
     assert is_library(pytest.__file__)
     assert is_library("<string>")
     assert not is_library(__file__)
+
+
+def test_what_was_typed_is_the_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not any(map(is_library, ("<stdin>", "<console>", "<python-input-3>")))
+    assert all(map(is_library, ("<frozen runpy>", "<attrs generated init app.Item>")))
+    monkeypatch.setattr(sys, "argv", ["-c", "--epochs", "3"])
+    assert not is_library("<string>")  # else it is the code of a dataclass or of exec()

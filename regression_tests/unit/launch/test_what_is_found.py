@@ -79,6 +79,15 @@ def test_loop_is_found_in_a_folder_an_archive_and_standard_input(script, place, 
     assert f"a generation is 1 round of the loop at {name}:10" in ended.err
     kept = [("__main__.Rollout", "__main__.best[*]")]
     assert found(ended) == (kept if "append" in keep else [])
+    assert [f.created_at for f in ended.report.findings] in ([], [f"{name}:7 in evaluate"])
+
+
+@pytest.mark.parametrize("keep", ["best.append(rollout)", "best[:] = [rollout]"])
+def test_line_of_a_command_is_the_programs(script, keep):
+    ended = script.watched("-c", dedent(LOOP.format(keep=keep)))
+    kept = [("__main__.Rollout", "__main__.best[*]", "<string>:7 in evaluate")]
+    told = [(f.type, f.held_by, f.created_at) for f in ended.report.findings]
+    assert told == (kept if "append" in keep else [])
 
 
 def test_loop_may_be_in_a_module_of_an_archive(script):
