@@ -27,8 +27,8 @@ from leakguard.model.units import format_number
 
 # Entry types whose contents are more informative than the entries themselves.
 _RECORDS = frozenset({"tuple", "list", "dict"})
-# Entry types that are less informative than the objects that they refer to.
-_IN_FRONT = _RECORDS | {"function", "method", "builtin_function_or_method", "functools.partial"}
+#: Entry types that are less informative than the objects that they refer to.
+IN_FRONT = _RECORDS | {"function", "method", "builtin_function_or_method", "functools.partial"}
 # Types of objects that keep no other object alive.
 _LEAVES = frozenset({"int", "float", "complex", "bool", "str", "bytes"})
 
@@ -133,7 +133,7 @@ def lead_of(group: list[Growth], container: Growth) -> Growth:
     entry = next((g for g in group if g.name == container.type), None)
     if entry is None and not is_programs(group[0]) and is_users(container.type or ""):
         return container
-    if is_programs(group[0]) and (entry is None or entry.name in _IN_FRONT):
+    if is_programs(group[0]) and (entry is None or entry.name in IN_FRONT):
         return group[0]
     lead = entry or group[0]
     inside = (g for g in group if "." in g.name and as_many(g, container))

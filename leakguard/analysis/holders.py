@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from leakguard.analysis.case import Case
+from leakguard.analysis.class_owner import is_users
+from leakguard.analysis.group_holders import IN_FRONT
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.sources.containers import (
     GUARDS_OWN,
@@ -37,7 +39,11 @@ def holder_that_gained(case: Case, type_name: str, rate: float) -> Growth | None
     looks = looks_at_holders(case)
     if not looks:
         return None
-    return _gained_most(case, type_name, looks) or _with_all(case, type_name, rate, looks)
+    return (
+        _gained_most(case, type_name, looks)
+        or _with_all(case, type_name, rate, looks)
+        or _one_each(case, type_name, looks)
+    )
 
 
 def holder_of_larger(case: Case, type_name: str, size: float) -> Holder | None:
@@ -115,6 +121,23 @@ def _with_all(case: Case, type_name: str, rate: float, looks: list[Look]) -> Gro
     return None
 
 
+def _one_each(case: Case, type_name: str, looks: list[Look]) -> Growth | None:
+    """Return a container of as many records or callbacks as there are objects of a class.
+
+    Each of its entries keeps one of them: a hook is a method of the object that it belongs to. A
+    few may be as many by chance.
+    """
+    generation, holders = looks[-1]
+    alive = _alive(case, type_name, generation)
+    if alive < BEYOND_CHANCE or not is_users(type_name):
+        return None
+    for holder in holders:
+        as_many = holder.entries == alive and holder.element in IN_FRONT
+        if as_many and _is_unbounded(holder) and not _is_still(holder, looks):
+            return _unproven(case, holder, looks)
+    return None
+
+
 def _crowded(case: Case, type_name: str, looks: list[Look]) -> Growth | None:
     generation, holders = looks[-1]
     alive = _alive(case, type_name, generation)
@@ -145,9 +168,12 @@ def _is_still(holder: Holder, looks: list[Look]) -> bool:
 def _unbounded(type_name: str, looks: list[Look]) -> Iterator[Holder]:
     """Yield a type's containers in the last look that have a root and no bound."""
     for holder in looks[-1][1]:
-        is_rooted = not holder.path.startswith(NO_ROOT)
-        if holder.element == type_name and holder.capacity is None and is_rooted:
+        if holder.element == type_name and _is_unbounded(holder):
             yield holder
+
+
+def _is_unbounded(holder: Holder) -> bool:
+    return holder.capacity is None and not holder.path.startswith((NO_ROOT, GUARDS_OWN))
 
 
 def _around(case: Case, holder: Holder, holders: tuple[Holder, ...]) -> Holder:

@@ -7,6 +7,7 @@ import math
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from threading import get_ident
 from typing import Protocol, TypeVar
 
 from leakguard.capture.run_queue import program_clock
@@ -45,6 +46,8 @@ _PROVEN_SHORT = 2
 # ``FULL_STEP_SECONDS``. Derived: the square root of 1/2, rounded. This share and its double, 1.4,
 # are equally far from 1 by ratio. Doubling longer generations leads further away.
 _NEAR = 0.7
+# Seconds to wait for another thread's report. Chosen: thousands of times what a report takes.
+_PATIENCE = 0.1
 # A loop that is over within ``_SOON`` seconds, and whose rounds took less than ``_SHORT_ROUND``
 # seconds on average, may be the inner loop of another loop. Chosen.
 _SOON, _SHORT_ROUND = 2.0, 0.02
@@ -70,7 +73,7 @@ class Pace:
     """Begins a generation every so many steps of the counted kind; see ``Choice``.
 
     Several threads may report steps at the same time. While one of them begins a generation, steps
-    of the others are not counted.
+    of the others are not counted. ``_teller`` is the thread that reports a step and begins none.
 
     ``over`` is called when the counted loop ends, or a loop around the counted steps, while its
     function still has its locals; it is told whether no other loop goes on around that one.
@@ -102,6 +105,7 @@ class Pace:
     _spent: float = 0.0
     _end: Callable[[], None] | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _teller: int | None = None
 
     def __post_init__(self) -> None:
         self._choice = Choice(self._own_clock, self.main_wait)
@@ -132,20 +136,38 @@ class Pace:
         if source is not choice.chosen and not choice.may_count(source):
             return most
         if source is not choice.chosen or self._left <= 0:
-            if not self._lock.acquire(blocking=False):
+            if not self._enter(source):
                 return 1
             try:
                 passed = most if source is choice.chosen else self._told(source, most)
                 if source is not choice.chosen:
                     return passed
+                self._teller = None
                 if self._left <= 0:
                     self._begin_generation(source)
             finally:
+                self._teller = None
                 self._lock.release()
         passed = min(most, self._left)
         self._left -= passed
         self._rounds += passed
         return passed
+
+    def _enter(self, source: StepSource) -> bool:
+        """Take the lock for a step of this kind; return False if the step is not to be recorded.
+
+        A counted step waits for the other thread that tells of a kind that is not counted: that
+        takes microseconds, and a round would be missing. It does not wait for a generation.
+        """
+        if not self._lock.acquire(blocking=False):
+            is_told_elsewhere = self._teller not in (None, get_ident())
+            if source is not self._choice.chosen or not is_told_elsewhere:
+                return False
+            if not self._lock.acquire(timeout=_PATIENCE):
+                self._teller = None  # that thread is gone, as in a forked child
+                return False
+        self._teller = get_ident()
+        return True
 
     def ended(self, source: StepSource, *, whole: bool) -> None:
         """Record that a loop is over; ``whole`` is true if its last round was complete."""

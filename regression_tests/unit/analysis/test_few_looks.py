@@ -103,6 +103,16 @@ def test_one_look_at_holders_tells_what_came_in_by_the_first_count_of_entries(lo
         assert finding.count_per_generation == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize(("entries", "is_kept"), [(100, True), (99, False)])
+def test_hooks_as_many_as_objects_of_a_class_are_its_holder(entries, is_kept):
+    """A hook is a method of the object that is registered: no container has the objects."""
+    path = "app.model._forward_hooks[*]"
+    hooks = Holder(path, "method", entries, retained_bytes=GENERATIONS * 50 * KB)
+    run = told(looks=(2, 60, 100), start=1, held=hooks, counts=lambda n: {PROBE: n, "method": 600})
+    findings = diagnose(run).findings
+    assert [f.held_by for f in findings if f.type == PROBE] == [path if is_kept else None]
+
+
 @pytest.mark.parametrize("looks", [(2, 100), (89, 99, 100)])
 @pytest.mark.parametrize(("each", "rate"), [(50, 1.0), (5, None)])
 def test_few_looks_name_a_class_where_its_new_instances_keep_what_memory_gained(looks, each, rate):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import threading
+import time
 
 import pytest
 
@@ -183,6 +185,33 @@ def test_steps_that_come_while_a_generation_begins_are_not_counted(clock):
     first, second = (pace.add(StepSource(Rank.LOOP, "round", f" {n}")) for n in "ab")
     steps(pace, clock, first, 5, 1.0)
     assert begun == [1, 2, 3, 4]
+
+
+def test_round_counts_while_another_thread_tells_of_its_own_loop(begun):
+    telling, told = threading.Event(), threading.Event()
+
+    def main_wait():
+        telling.set()
+        told.wait(0.05)  # the other thread still tells when the main thread's round begins
+        return
+
+    pace = Pace(begun, main_wait=main_wait)
+    loop = pace.add(StepSource(Rank.LOOP, "round"))
+    pace.every = 1
+    while pace.chosen is not loop:
+        pace.step(loop)
+        time.sleep(0.05)
+    counted = len(begun.words)
+    beside = pace.add(StepSource(Rank.THREAD_LOOP, "round", " beside", thread=1))
+    for number in range(1, 4):
+        telling.clear()
+        other = threading.Thread(target=pace.step, args=(beside,))
+        other.start()
+        assert telling.wait(10)
+        pace.step(loop)
+        other.join()
+        beside.unseen = 0
+        assert len(begun.words) == counted + number
 
 
 def test_named_calls_count_from_the_first_on(pace, clock, begun):
