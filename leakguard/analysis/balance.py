@@ -6,12 +6,14 @@ cleared, and the reason gives its size and how much it adds in a day.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from leakguard.analysis.case import Case, Judged
 from leakguard.analysis.contribution import Contribution
 from leakguard.analysis.defect import Defect, born_elsewhere
 from leakguard.analysis.growth import Evidence, Growth
+from leakguard.analysis.live_memory import extended
 from leakguard.analysis.pace import daily
 from leakguard.analysis.tolerance import MAJORITY, PLURALITY
 from leakguard.model import Cleared
@@ -82,8 +84,15 @@ def is_trifle(item: Cleared, memory: Judged) -> bool:
 def unexplained(
     case: Case, growth: Growth, defects: Sequence[Defect], balance: Balance
 ) -> Defect | None:
-    """Return the unexplained rest as a defect, if it is a large share, or if a line made it."""
+    """Return the unexplained rest as a defect, if objects became larger by as much.
+
+    Else it is a defect if it is a large share, or if a line made it.
+    """
     rest = balance.rest
+    apart = replace(growth, rate=rest, bytes_rate=rest, interval=None)
+    larger = extended(case, apart, {name for defect in defects for name in _types_of(defect)})
+    if larger is not None and larger.holder is not None:
+        return Defect(larger, phase=growth.main_phase, bytes_rate=rest)
     if rest < _MADE_BY_A_LINE * balance.growth:
         return None
     if rest < PLURALITY * balance.growth and born_elsewhere(case, rest, defects) is None:
@@ -110,6 +119,12 @@ def unexplained(
         fix=_fix(phase),
     )
     return Defect(lead, phase=phase, bytes_rate=rest)
+
+
+def _types_of(defect: Defect) -> Iterator[str]:
+    """Yield the types that a defect tells of, and the type of its container's entries."""
+    for growing in (defect.lead, *defect.beside, *filter(None, (defect.container,))):
+        yield growing.type or growing.name
 
 
 def _fix(phase: str | None) -> str:

@@ -49,10 +49,10 @@ def holder_that_gained(case: Case, type_name: str, rate: float) -> Growth | None
 def holder_of_larger(case: Case, type_name: str, size: float) -> Holder | None:
     """Return the innermost holder of objects of a type that became larger by about ``size`` bytes.
 
-    What they have at the last look must be that size, and no earlier look may have seen as much.
+    What they have at the last look must be that size, and the first look may have seen half of it.
     """
     looks = looks_at_holders(case)
-    earlier = {h.path: h.bytes or 0 for _, holders in looks[:-1] for h in holders}
+    earlier = {h.path: h.bytes or 0 for _, holders in reversed(looks[:-1]) for h in holders}
     found = [
         holder
         for holder in (looks[-1][1] if looks else ())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from leakguard.analysis.case import Case, Judged
@@ -112,18 +113,24 @@ def _holders_keep(holder: Holder, graphs: list[Holder]) -> str:
     return " and ".join([holder.path, *others]) + (" keep" if others else " keeps")
 
 
-def extended(case: Case, growth: Growth) -> Growth | None:
-    """Return growth of live memory as that of the type whose objects become larger; else None."""
+def extended(case: Case, growth: Growth, told: AbstractSet[str] | None = None) -> Growth | None:
+    """Return growth of live memory as that of the type whose objects become larger; else None.
+
+    If the rest beside types that are ``told`` is asked for, it is of others that are no more than
+    before: what became more has its own count.
+    """
     looks = case.timeline.counted_since(growth.since)
     if len(looks) < 2:
         return None
     (_, before), *_, (_, after) = looks
-    gains = {name: _bytes(after, name) - _bytes(before, name) for name in after.types}
+    more = {name for name in after.types if (after.count(name) or 0) > (before.count(name) or 0)}
+    names = after.types.keys() if told is None else after.types.keys() - told - more
+    gains = {name: _bytes(after, name) - _bytes(before, name) for name in names}
     name = max(gains, key=gains.__getitem__, default="")
     if not gains or gains[name] < MAJORITY * gained(growth):
         return None
     holder = holder_of_larger(case, name, gained(growth))
-    are_more = (after.count(name) or 0) > (before.count(name) or 0)
+    are_more = name in more
     if are_more and holder is not None:
         holder = holder_of_more(case, holder)
         name = holder.element

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from leakguard import diagnose
-from leakguard.model import Holder, Run
+from leakguard.model import Holder, Run, TypeCount
 from leakguard.render import render
 from leakguard.testing import RunStory, State
 
@@ -56,6 +56,25 @@ def test_growth_beside_a_leak_is_a_finding_of_its_own_with_what_is_known():
     assert rest.phase == "serve"
     assert "explain" in rest.reason
     assert "Explained: 300.00 of 500.00 kB per generation" in render(report, "terminal")
+
+
+@pytest.mark.parametrize("buffers", [1, 2])
+def test_buffer_that_becomes_longer_beside_a_larger_leak_is_told_with_its_holder(buffers):
+    """One ``bytearray`` is appended to; another program also has a second one, for a while."""
+    rows, each = 600 * KB, 100 * KB
+    run = told(rows=rows, beside=each)
+    shots = []
+    for shot in run.snapshots:
+        number, journal = shot.generation or 0, "app.server.journal.data"
+        kept = TypeCount(3 + (buffers - 1) * number, 20 * KB + each * number)
+        types = {**shot.census.types, "bytearray": kept}
+        buffer = Holder(journal, "bytearray", 1, bytes=each * number, retained_bytes=each * number)
+        holders = (*shot.holders, buffer) if shot.holders else ()
+        census = replace(shot.census, types=types)
+        shots.append(replace(shot, census=census, holders=holders))
+    found = [f.held_by for f in diagnose(replace(run, snapshots=tuple(shots))).findings]
+    assert (journal in found) == (buffers == 1)
+    assert ROWS in found
 
 
 def test_growth_that_no_size_of_a_log_can_explain_is_told_once():
