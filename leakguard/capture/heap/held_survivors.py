@@ -85,8 +85,8 @@ class HeldSurvivors:
         # The table of the container itself is made anew whenever it is too small.
         entries = [k for k in kept if self._graph.path_of(k.node) != path]
         sure = self._mostly(entries, lambda node: not self._is_recycled(node)) or kept
-        # What is left out is made where the rest is, as far as is known.
-        times = self._bytes(kept) / self._bytes(sure) if sure else 1.0
+        # What is left out is made with the rest, as far as is known.
+        times = self._bytes(all_) / self._bytes(sure) if sure else 1.0
         return self._survivors.places([self._belonging(survivor, times) for survivor in sure])
 
     def _belonging(self, kept: _OfEntry, times: float) -> Belonging:
