@@ -150,27 +150,22 @@ def is_apart(container: Growth, group: list[Growth], all_: list[Growth]) -> bool
 def part_of(case: Case, growing: Growth, container: Growth) -> Growth:
     """Return the part of a type's growth that goes into one of several containers.
 
-    A container that one look saw has no rate of its own.
+    A container that one look saw has no rate of its own, unless births tell it.
     """
-    judged = container.judged
-    if (
-        judged is None
-        or len(judged.series) < 2
-        or (container.proven and as_many(growing, container))
-    ):
+    judged, rate = container.judged, container.rate or 0.0
+    if judged is None or (container.proven and as_many(growing, container)):
         return growing
-    rate = container.rate or 0.0
+    said = Evidence("count", f"{format_number(rate)} per generation of what the count gains")
+    part = replace(
+        growing, rate=rate, bytes_rate=container.bytes_rate, interval=None, evidence=(said,)
+    )
+    if len(judged.series) < 2:
+        return part if container.is_born else growing
     return replace(
-        growing,
-        rate=rate,
-        bytes_rate=container.bytes_rate,
-        interval=None,
+        part,
         since=loose_start(case, container),
         counts=tuple(map(int, judged.series.values)),
         judged=judged,
-        evidence=(
-            Evidence("count", f"{format_number(rate)} per generation of what the count gains"),
-        ),
     )
 
 

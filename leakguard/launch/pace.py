@@ -47,7 +47,7 @@ _PROVEN_SHORT = 2
 # are equally far from 1 by ratio. Doubling longer generations leads further away.
 _NEAR = 0.7
 # Seconds to wait for another thread's report. Chosen: thousands of times what a report takes.
-_PATIENCE = 0.1
+_WAIT_FOR_REPORT = 0.1
 # A loop that is over within ``_SOON`` seconds, and whose rounds took less than ``_SHORT_ROUND``
 # seconds on average, may be the inner loop of another loop. Chosen.
 _SOON, _SHORT_ROUND = 2.0, 0.02
@@ -163,7 +163,7 @@ class Pace:
             is_told_elsewhere = self._teller not in (None, get_ident())
             if source is not self._choice.chosen or not is_told_elsewhere:
                 return False
-            if not self._lock.acquire(timeout=_PATIENCE):
+            if not self._lock.acquire(timeout=_WAIT_FOR_REPORT):
                 self._teller = None  # that thread is gone, as in a forked child
                 return False
         self._teller = get_ident()

@@ -18,8 +18,10 @@ def entries() -> Iterator[Entry]:
     """Yield each side of each program; the side without leaks is called ``fixed`` there."""
     for key in sorted(_FOLDER.glob("set_*/key.json")):
         for told in json.loads(key.read_text(encoding="utf-8")):
-            file = str(key.with_name(told["program"]))
             for side, argument in (("leak", "leak"), ("clean", "fixed")):
+                twin = told.get("twin", told["program"])
+                file = str(key.with_name(told["program"] if side == "leak" else twin))
+                arguments = () if "twin" in told else (argument,)
                 watched = told["how"] == "run"
                 watch = ("-m", "leakguard", "run", "-o", OUT) if watched else ()
                 yield Entry(
@@ -27,7 +29,7 @@ def entries() -> Iterator[Entry]:
                     f"{key.with_name(told['program']).stem}-{side}",
                     file,
                     tuple(map(_truth, told["leaks"])) if side == "leak" else (),
-                    partial(python, *watch, file, argument, *(() if watched else (OUT,))),
+                    partial(python, *watch, file, *arguments, *(() if watched else (OUT,))),
                     needs=_TORCH if told["torch"] else (),
                 )
 

@@ -340,17 +340,6 @@ def test_line_of_one_sampled_entry_comes_before_that_of_most_of_its_contents():
     assert of_other.created_at == "train.py:9 in f9"
 
 
-def test_one_sample_that_stands_for_much_does_not_outweigh_a_sampled_entry():
-    contents = replace(birthplace(9, [4 * MB] * ROUNDS), samples=2)
-    cohorts = tuple(replace(c, error=c.bytes * 4) for c in contents.cohorts)
-    entry = replace(birthplace(7, [0.1 * MB]), samples=1, entries=1)
-
-    told = [replace(contents, cohorts=cohorts), contents]
-    found = [diagnose(run(holder("app.kept[*]", entry, c))).findings[0] for c in told]
-
-    assert [f.created_at for f in found] == ["train.py:7 in f7", "train.py:9 in f9"]
-
-
 def test_one_sample_that_stands_for_much_does_not_hide_a_line_whose_bytes_are_sure():
     entry = replace(birthplace(7, [0.01 * MB] * ROUNDS), entries=3)
     once = replace(birthplace(9, [8 * MB]), samples=1)

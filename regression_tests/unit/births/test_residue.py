@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
+import pytest
+
 from leakguard.model.births import Birthplace, Cohort
 from leakguard.model.residue import residue
 
@@ -39,6 +41,16 @@ def test_one_sample_that_stands_for_many_rounds_is_no_later_beginning():
 
     assert found.since == 0
     assert found.rate == 40_000 / 35
+
+
+@pytest.mark.parametrize(("late", "steady"), [([22], False), ([22, 26], True)])
+def test_last_third_that_rests_on_one_sample_is_not_steady(late, steady):
+    """A pool is full, its entries take turns, and by then one block in ten is sampled."""
+    young = [Cohort(round_, 1, 10_000.0, 9_900.0, 1) for round_ in (14, *late)]
+    old = [Cohort(round_, 1, 1000.0, 0.0, 1) for round_ in range(12)]
+    pool = replace(place([1000] * 12), cohorts=(*old, *young))
+
+    assert residue([pool], 30).steady == steady
 
 
 def test_a_few_uneven_rounds_are_no_steady_residue_of_all():

@@ -6,7 +6,7 @@
 
 SET is a folder here, such as `set_1`. Each playing is a line of the file PLAYS, and one that is
 there is not played again. The table of all of them is printed. `KEY.md` of a set is the stranger's
-own key, `key.json` that of this script.
+own key, `key.json` that of this script. A program takes `leak` or `fixed`, or its `twin` is a file.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def main() -> None:
         name = Path(key["program"]).stem
         for mode in MODES if not asked.names or name in asked.names else ():
             if (name, mode) not in known:
-                plays.append(_played(programs / key["program"], key["how"], mode))
+                plays.append(_played(programs / key["program"], key, mode))
                 with asked.plays.open("a", encoding="utf-8") as kept:
                     print(json.dumps(asdict(plays[-1])), file=kept)
     print(_table(keys, plays))
@@ -78,14 +78,16 @@ def _read(file: Path) -> Iterator[Play]:
         yield Play(**{**entry, "told": tuple(Told(**told) for told in entry["told"])})
 
 
-def _played(script: Path, how: str, mode: str) -> Play:
+def _played(script: Path, key: Mapping[str, Any], mode: str) -> Play:
     with tempfile.TemporaryDirectory() as folder:
         run = Path(folder) / "run.jsonl"
-        own = [sys.executable, str(script), mode, str(run)]
-        watched = [sys.executable, "-m", "leakguard", "run", "-o", str(run), str(script), mode]
+        twin = script.with_name(key.get("twin", script.name))
+        program = [str(twin if mode == "fixed" else script), *([] if "twin" in key else [mode])]
+        own = [sys.executable, *program, str(run)]
+        watched = [sys.executable, "-m", "leakguard", "run", "-o", str(run), *program]
         try:
             subprocess.run(
-                watched if how == "run" else own, check=True, cwd=folder, timeout=_LIMIT,
+                watched if key["how"] == "run" else own, check=True, cwd=folder, timeout=_LIMIT,
                 env={**os.environ, "PYTHONPATH": str(Path.cwd())}, capture_output=True,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
