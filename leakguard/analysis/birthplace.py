@@ -213,11 +213,14 @@ class RunBirths:
             held[place.place] += place.bytes
         return held
 
-    def of_one_piece(self, size: float, since: int | None) -> Birth | None:
+    def of_one_piece(
+        self, size: float, since: int | None, told: Container[str | None] = ()
+    ) -> Birth | None:
         """Return the births of the line whose live total rose by about ``size`` bytes.
 
         A buffer that is replaced by a larger one is always young: only the total shows that it
-        grows. The total must rise at each look since generation ``since``, at two or more.
+        grows. The total must rise at each look since generation ``since``, at two or more. Lines
+        that are ``told`` already made something else.
         """
         begins = since or 1
         looks = [
@@ -235,7 +238,8 @@ class RunBirths:
             live = [seen[line].bytes if line in seen else 0.0 for seen in (*before, *later)]
             return live[-1] - live[0] if all(a < b for a, b in pairwise(live)) else 0.0
 
-        fits = (line for line in later[-1] if MAJORITY * size <= rise(line) <= size / MAJORITY)
+        lines = (line for line in later[-1] if line[0] not in told)
+        fits = (line for line in lines if MAJORITY * size <= rise(line) <= size / MAJORITY)
         line = max(fits, key=rise, default=None)
         return None if line is None else Birth(later[-1][line], line[1], None)
 

@@ -75,7 +75,8 @@ def with_birth(case: Case, defect: Defect, others: Sequence[Defect] = ()) -> Def
     elif defect.kind in _OF_BYTES:
         birth = born_elsewhere(case, defect.bytes_rate or 0.0, others)
     if birth is None and defect.lead.is_of_larger_objects:
-        birth = case.births.of_one_piece(gained(defect.lead), defect.lead.since)
+        told = set(map(line_of, others))
+        birth = case.births.of_one_piece(gained(defect.lead), defect.lead.since, told)
     if birth is None or birth.phase is None:
         return replace(defect, birth=birth)
     return replace(defect, birth=birth, phase=birth.phase or None)
