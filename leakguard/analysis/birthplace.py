@@ -302,29 +302,45 @@ def _around(
 ) -> Birthplace | None:
     """Return the innermost line on the stack of ``most`` that made nearly all of the bytes.
 
-    It is a call if several lines inside of it made them: of an object, of the layers of a network.
-    None if there is no such line.
+    If several lines of one function made them, it is the one of them that made most. It is a call
+    if they are lines of several functions, or of what makes an object. None without such a line.
     """
     frames = _frames(most)
     stacks = [(_frames(place) if place.place else (), live) for place, live in kept]
 
-    def made_nearly_all(frame: str) -> bool:
-        through = _Live.sum(live for stack, live in stacks if frame in stack)
-        others = _Live.sum(live for stack, live in stacks if frame not in stack)
+    def made_nearly_all(lines: Container[str]) -> bool:
+        through: list[_Live] = []
+        others: list[_Live] = []
+        for stack, live in stacks:
+            (through if any(frame in lines for frame in stack) else others).append(live)
         # Of few samples one may stand for much: either side counts for no more than is sure.
-        sure = through.sure if others.bytes else through.bytes
-        return sure >= NEARLY_ALL * (sure + others.sure) > 0
+        made, rest = _Live.sum(through), _Live.sum(others)
+        sure = made.sure if rest.bytes else made.bytes
+        return sure >= NEARLY_ALL * (sure + rest.sure) > 0
 
-    told = (f for f in frames if calls.may_make(f) and made_nearly_all(f))
+    told = (f for f in frames if calls.may_make(f) and made_nearly_all({f}))
     frame = next(told, None)
     if frame == frames[0]:
         return most
-    line = code_line(frame)
-    if frame is None or line is None:
+    if frame is None or code_line(frame) is None:
         return None
-    inside = frames.index(frame)
-    where = f"{line.file}:{line.line}"
-    return replace(most, place=where, function=line.function, stack=frames[inside:])
+    at = frames.index(frame)
+    inside = frames[at - 1]
+    lines = {f for stack, _ in stacks for f in stack if _is_beside(f, inside)}
+    if calls.may_make(inside) and made_nearly_all(lines):
+        at -= 1
+    line = code_line(frames[at])
+    where = None if line is None else f"{line.file}:{line.line}"
+    return line and replace(most, place=where, function=line.function, stack=frames[at:])
+
+
+def _is_beside(one: str, other: str) -> bool:
+    """Return whether two frames are in one function that makes no object by its call."""
+    line, known = code_line(one), code_line(other)
+    if line is None or known is None or known.function is None:
+        return False
+    makes_objects = known.function.startswith(("__", "<"))
+    return not makes_objects and (line.file, line.function) == (known.file, known.function)
 
 
 def _frames(place: Birthplace) -> tuple[str, ...]:

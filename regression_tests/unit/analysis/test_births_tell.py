@@ -448,6 +448,25 @@ def test_call_inside_of_which_several_lines_made_what_an_entry_keeps_is_its_line
     assert finding.created_stack == calls
 
 
+@pytest.mark.parametrize(
+    ("function", "line"),
+    [("arrive", "train.py:10 in arrive"), ("__init__", "train.py:30 in run_until")],
+)
+def test_of_several_lines_of_one_function_the_one_that_made_most_is_the_line(function, line):
+    """An event loop calls what makes the entries; of an object, the call is the line."""
+    contents = [
+        replace(
+            birthplace(at, [size * MB] * ROUNDS), function=function,
+            stack=(f"train.py:{at} in {function}", "train.py:30 in run_until"),
+        )
+        for at, size in ((9, 0.5), (10, 0.6), (11, 0.4))
+    ]  # fmt: skip
+
+    (finding,) = diagnose(run(holder("app.kept[*]", *contents))).findings
+
+    assert finding.created_at == line
+
+
 @pytest.mark.parametrize(("bound", "verdict"), [(ROUNDS, "leak"), (3 * ROUNDS, "stable")])
 def test_bound_that_is_reached_while_each_round_left_as_much_is_that_of_many_containers(
     bound, verdict
