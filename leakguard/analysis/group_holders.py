@@ -147,10 +147,11 @@ def is_apart(container: Growth, group: list[Growth], all_: list[Growth]) -> bool
     return container.proven and together <= (1 + SAME_RATE) * (grown.rate or 0.0)
 
 
-def part_of(case: Case, growing: Growth, container: Growth) -> Growth:
+def part_of(case: Case, growing: Growth, container: Growth, *, others_gain: bool = False) -> Growth:
     """Return the part of a type's growth that goes into one of several containers.
 
-    A container that one look saw has no rate of its own, unless births tell it.
+    A container that one look saw has no rate of its own, unless births tell it and ``others_gain``
+    objects of the type, too: the count of the type is exact, but theirs as well.
     """
     judged, rate = container.judged, container.rate or 0.0
     if judged is None or (container.proven and as_many(growing, container)):
@@ -160,7 +161,7 @@ def part_of(case: Case, growing: Growth, container: Growth) -> Growth:
         growing, rate=rate, bytes_rate=container.bytes_rate, interval=None, evidence=(said,)
     )
     if len(judged.series) < 2:
-        return part if container.is_born else growing
+        return part if container.is_born and others_gain else growing
     return replace(
         part,
         since=loose_start(case, container),

@@ -111,8 +111,10 @@ class _Sorter:
             others = [c for c in gaining if c.type != container.type]
             mine = [g for g in rest if not any(g.name == c.type and as_many(g, c) for c in others)]
             lead = lead_of_entries(mine, container) or container
-            told = part_of(self.case, lead, container) if lead.name == container.type else lead
-            self.defects.append(Defect(told, (), container, None, container.bytes_rate))
+            if lead.name == container.type:
+                alike_gain = any(c.type == lead.name for c in gaining if c not in same_place)
+                lead = part_of(self.case, lead, container, others_gain=alike_gain)
+            self.defects.append(Defect(lead, (), container, None, container.bytes_rate))
             rest = [g for g in rest if not self._is_accounted(g)]
         return rest
 

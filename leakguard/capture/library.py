@@ -21,6 +21,9 @@ _LIBRARIES = tuple(
 _INSTALLED = re.compile(r"[/\\](site|dist)-packages[/\\]|^<")
 # What the interpreter calls code that it was given without a file, and what consoles call theirs.
 _TYPED = re.compile(r"<(stdin|console|python-input-\d+)>")
+#: What the interpreter calls the code of ``-c``, and libraries the code that they make.
+COMMAND = "<string>"
+_commands: set[str] = set()
 
 
 def is_library(file: str) -> bool:
@@ -34,10 +37,16 @@ def is_library(file: str) -> bool:
 
 
 def is_typed(file: str) -> bool:
-    """Return whether code was typed, given as ``-c`` or came by the standard input."""
-    if file == "<string>":  # what generates code has this name, too
-        return sys.argv[:1] == ["-c"]
-    return _TYPED.fullmatch(file) is not None
+    """Return whether code was typed, is the program's command, or came by the standard input."""
+    return file in _commands or _TYPED.fullmatch(file) is not None
+
+
+def runs_command() -> None:
+    """Take the code of ``-c`` for the program's from now on: it was given to ``leakguard run``.
+
+    The interpreter's own ``-c`` says nothing: pools and test runners begin their workers by it.
+    """
+    _commands.add(COMMAND)
 
 
 @functools.lru_cache(maxsize=4096)

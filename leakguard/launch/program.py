@@ -16,6 +16,7 @@ from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
 from typing import Any
 
+from leakguard.capture.library import COMMAND, runs_command
 from leakguard.launch.plan import STANDARD_INPUT, Form
 
 Compile = Callable[["bytes | str", str], CodeType]
@@ -70,10 +71,11 @@ class Program:
     def _run_command(self) -> None:
         self._take_path_entry("")
         self._take_arguments("-c", "-c", self._name)
+        runs_command()
         _run(_new_main(None, BuiltinImporter, None, {}), self._command_code)
 
     def _command_code(self) -> CodeType:
-        file, text = "<string>", self._name
+        file, text = COMMAND, self._name
         if sys.version_info >= (3, 13):  # its tracebacks show the lines of a command
             lines = [f"{line}\n" for line in text.splitlines()]
             linecache.cache[file] = (len(text), None, lines, file)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
+from leakguard.capture import library
 from leakguard.capture.library import is_library
 
 
@@ -55,5 +55,6 @@ def test_what_is_shipped_with_python_or_made_of_no_file_is_a_library() -> None:
 def test_what_was_typed_is_the_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not any(map(is_library, ("<stdin>", "<console>", "<python-input-3>")))
     assert all(map(is_library, ("<frozen runpy>", "<attrs generated init app.Item>")))
-    monkeypatch.setattr(sys, "argv", ["-c", "--epochs", "3"])
+    monkeypatch.setattr(library, "_commands", set())
+    library.runs_command()
     assert not is_library("<string>")  # else it is the code of a dataclass or of exec()
