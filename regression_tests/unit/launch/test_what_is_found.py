@@ -111,7 +111,7 @@ FED = """
             try: batches.put([0.0] * 1_000, timeout=0.01)
             except queue.Full: pass
     def train():
-        for step in range(60):
+        for step in range(200):  # long enough to be chosen where loaders came first by chance
             for _ in range(3): batches.get()
             batch = Batch()
             {keep}
