@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Container, Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from typing import NamedTuple, TypeAlias
@@ -308,30 +309,28 @@ def _around(
     frames = _frames(most)
     stacks = [(_frames(place) if place.place else (), live) for place, live in kept]
 
-    def made_nearly_all(lines: Container[str]) -> bool:
-        through: list[_Live] = []
-        others: list[_Live] = []
-        for stack, live in stacks:
-            (through if any(frame in lines for frame in stack) else others).append(live)
+    def made_nearly_all(lines: AbstractSet[str]) -> bool:
+        through = _Live.sum(live for stack, live in stacks if not lines.isdisjoint(stack))
+        others = _Live.sum(live for stack, live in stacks if lines.isdisjoint(stack))
         # Of few samples one may stand for much: either side counts for no more than is sure.
-        made, rest = _Live.sum(through), _Live.sum(others)
-        sure = made.sure if rest.bytes else made.bytes
-        return sure >= NEARLY_ALL * (sure + rest.sure) > 0
+        sure = through.sure if others.bytes else through.bytes
+        return sure >= NEARLY_ALL * (sure + others.sure) > 0
 
     told = (f for f in frames if calls.may_make(f) and made_nearly_all({f}))
     frame = next(told, None)
+    if frame is None:
+        return None
     if frame == frames[0]:
         return most
-    if frame is None or code_line(frame) is None:
-        return None
     at = frames.index(frame)
-    inside = frames[at - 1]
-    lines = {f for stack, _ in stacks for f in stack if _is_beside(f, inside)}
-    if calls.may_make(inside) and made_nearly_all(lines):
+    inside = {f for stack, _ in stacks for f in stack if _is_beside(f, frames[at - 1])}
+    if calls.may_make(frames[at - 1]) and made_nearly_all(inside):
         at -= 1
     line = code_line(frames[at])
-    where = None if line is None else f"{line.file}:{line.line}"
-    return line and replace(most, place=where, function=line.function, stack=frames[at:])
+    if line is None:
+        return None
+    where = f"{line.file}:{line.line}"
+    return replace(most, place=where, function=line.function, stack=frames[at:])
 
 
 def _is_beside(one: str, other: str) -> bool:

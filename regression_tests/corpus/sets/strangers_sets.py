@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+from regression_tests.benchmarks.births.strangers import command
 from regression_tests.benchmarks.leakbench.program import Truth
 from regression_tests.corpus.entry import OUT, ROOT, Entry, python
 
@@ -18,10 +19,8 @@ def entries() -> Iterator[Entry]:
     """Yield each side of each program; the side without leaks is called ``fixed`` there."""
     for key in sorted(_FOLDER.glob("set_*/key.json")):
         for told in json.loads(key.read_text(encoding="utf-8")):
-            for side, argument in (("leak", "leak"), ("clean", "fixed")):
-                twin = told.get("twin", told["program"])
-                file = str(key.with_name(told["program"] if side == "leak" else twin))
-                arguments = () if "twin" in told else (argument,)
+            for side, mode in (("leak", "leak"), ("clean", "fixed")):
+                file, *arguments = command(key.parent, told, mode)
                 watched = told["how"] == "run"
                 watch = ("-m", "leakguard", "run", "-o", OUT) if watched else ()
                 yield Entry(

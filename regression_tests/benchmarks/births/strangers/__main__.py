@@ -6,7 +6,7 @@
 
 SET is a folder here, such as `set_1`. Each playing is a line of the file PLAYS, and one that is
 there is not played again. The table of all of them is printed. `KEY.md` of a set is the stranger's
-own key, `key.json` that of this script. A program takes `leak` or `fixed`, or its `twin` is a file.
+own key, `key.json` that of this script.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import leakguard
+from regression_tests.benchmarks.births.strangers import command
 
 MODES = ("leak", "fixed")
 _LIMIT = 900  # seconds; the machine may be busy
@@ -66,7 +67,7 @@ def main() -> None:
         name = Path(key["program"]).stem
         for mode in MODES if not asked.names or name in asked.names else ():
             if (name, mode) not in known:
-                plays.append(_played(programs / key["program"], key, mode))
+                plays.append(_played(name, key["how"], mode, command(programs, key, mode)))
                 with asked.plays.open("a", encoding="utf-8") as kept:
                     print(json.dumps(asdict(plays[-1])), file=kept)
     print(_table(keys, plays))
@@ -78,26 +79,24 @@ def _read(file: Path) -> Iterator[Play]:
         yield Play(**{**entry, "told": tuple(Told(**told) for told in entry["told"])})
 
 
-def _played(script: Path, key: Mapping[str, Any], mode: str) -> Play:
+def _played(name: str, how: str, mode: str, program: Sequence[str]) -> Play:
     with tempfile.TemporaryDirectory() as folder:
         run = Path(folder) / "run.jsonl"
-        twin = script.with_name(key.get("twin", script.name))
-        program = [str(twin if mode == "fixed" else script), *([] if "twin" in key else [mode])]
         own = [sys.executable, *program, str(run)]
         watched = [sys.executable, "-m", "leakguard", "run", "-o", str(run), *program]
         try:
             subprocess.run(
-                watched if key["how"] == "run" else own, check=True, cwd=folder, timeout=_LIMIT,
+                watched if how == "run" else own, check=True, cwd=folder, timeout=_LIMIT,
                 env={**os.environ, "PYTHONPATH": str(Path.cwd())}, capture_output=True,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
-            return Play(script.stem, mode, f"no end within {_LIMIT} s")
+            return Play(name, mode, f"no end within {_LIMIT} s")
         except subprocess.CalledProcessError as error:
-            return Play(script.stem, mode, f"exit status {error.returncode}")
+            return Play(name, mode, f"exit status {error.returncode}")
         report = leakguard.diagnose(leakguard.load(run))
     found = [one for one in report.findings if one.verdict in ("leak", "suspect")]
     told = (Told(one.verdict, _holder(one), one.phase, one.created_at) for one in found)
-    return Play(script.stem, mode, report.verdict, tuple(told))
+    return Play(name, mode, report.verdict, tuple(told))
 
 
 def _holder(finding: leakguard.Finding) -> str | None:
