@@ -19,6 +19,8 @@ def in_use():
 {state}
 told = [h for h in leakguard.now().ranked if h.kind == {kind!r}]
 if told:
+    if {kind!r} != "cycles":
+        gc.collect()  # what the imports of the guard have left
     before = in_use()
     exec({statement!r} if told[0].statement.startswith("%") else told[0].statement)
     gc.collect()
