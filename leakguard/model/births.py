@@ -45,6 +45,7 @@ class Birthplace:
         stack: frames, innermost first, of the stack with the most bytes.
         entries: of the births of a holder, how many of the samples are its entries themselves, or
             were made while these were initialized.
+        device: True for memory on a GPU; its bytes are in no total of live bytes.
     """
 
     phase: str
@@ -58,6 +59,7 @@ class Birthplace:
     cohorts: tuple[Cohort, ...] = ()
     stack: tuple[str, ...] = ()
     entries: int = 0
+    device: bool = False
 
 
 @dataclass(frozen=True, slots=True)

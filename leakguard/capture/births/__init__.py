@@ -10,6 +10,15 @@ recorded, and ``BirthRecord.problem`` states the reason.
 """
 
 from leakguard.capture.births.birth_record import BirthRecord, hush, pools_in_sight
-from leakguard.capture.births.survivors import Belonging, Survivor, Survivors, scaled
+from leakguard.capture.births.survivors import Belonging, Survivor, Survivors, scaled, thinned
 
-__all__ = ["Belonging", "BirthRecord", "Survivor", "Survivors", "hush", "pools_in_sight", "scaled"]
+__all__ = [
+    "Belonging",
+    "BirthRecord",
+    "Survivor",
+    "Survivors",
+    "hush",
+    "pools_in_sight",
+    "scaled",
+    "thinned",
+]

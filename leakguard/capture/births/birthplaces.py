@@ -10,9 +10,11 @@ from leakguard.capture.library import OWN_FOLDER
 from leakguard.capture.stack import Frame, Lines, described, is_programs, origin, place
 from leakguard.model.births import Birthplace, Births, Cohort
 
-#: Number of the stack, round, number of the phase, 1 for memory of C code or 0 for Python's own
-#: memory, samples, bytes, count, variance of the bytes, variance of the count.
+#: Number of the stack, round, number of the phase, kind of memory (``PYTHON``, ``NATIVE`` or
+#: ``DEVICE``), samples, bytes, count, variance of the bytes, variance of the count.
 Row: TypeAlias = tuple[int, int, int, int, int, float, float, float, float]
+#: Kinds of memory: Python's own, what C code took, and that of GPUs.
+PYTHON, NATIVE, DEVICE = range(3)
 #: File, line and function, innermost first.
 Frames: TypeAlias = tuple[tuple[str, int, str], ...]
 #: The initializers of what a block belongs to, for ``capture.stack.origin``; None if unknown.
@@ -94,7 +96,7 @@ class Stacks:
 
 @dataclass(slots=True)
 class _Sums:
-    """What is alive by place, function, phase and kind (native or not).
+    """What is alive by place, function, phase and kind of memory.
 
     ``width`` is the number of rounds in one cohort.
     """
@@ -174,13 +176,13 @@ def _chosen(found: Mapping[_Key, _Alive], rounds: int) -> list[tuple[_Key, bool]
 
 
 def _birthplace(key: _Key, sums: _Sums, phases: Sequence[str]) -> Birthplace:
-    where, function, phase, native = key
+    where, function, phase, kind = key
     alive = sums.alive[key]
     heaviest = max(alive.stacks, key=lambda stack: alive.stacks[stack])
     total = alive.total
     return Birthplace(
         phases[phase] if phase < len(phases) else "",
-        bool(native),
+        kind == NATIVE,
         round(total.bytes),
         round(total.variance**0.5),
         round(total.count, 1),
@@ -189,6 +191,7 @@ def _birthplace(key: _Key, sums: _Sums, phases: Sequence[str]) -> Birthplace:
         function,
         tuple(_cohort(born, sums.width, of) for born, of in sorted(alive.by_round.items())),
         heaviest.texts(),
+        device=kind == DEVICE,
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import NamedTuple
 
-from leakguard.capture.births.birthplaces import Row, Stacks, birthplaces
+from leakguard.capture.births.birthplaces import DEVICE, Row, Stacks, birthplaces
 from leakguard.capture.stack import Lines
 from leakguard.model.births import Birthplace
 
@@ -22,12 +22,26 @@ class Survivor(NamedTuple):
     address: int
     row: Row
 
+    @property
+    def is_on_device(self) -> bool:
+        """Whether it lies on a GPU. Then the program may have freed it."""
+        return self.row[3] == DEVICE
+
 
 def scaled(row: Row, times: float) -> Row:
     """Return a row that stands for so many times as much."""
-    stack, round_, phase, native, samples, size, count, *variances = row
+    stack, round_, phase, kind, samples, size, count, *variances = row
     of_size, of_count = (variance * times**2 for variance in variances)
-    return stack, round_, phase, native, samples, size * times, count * times, of_size, of_count
+    return stack, round_, phase, kind, samples, size * times, count * times, of_size, of_count
+
+
+def thinned(row: Row, times: int) -> Row:
+    """Return the row of one of so many survivors, chosen evenly, which stands for the others."""
+    stack, round_, phase, kind, samples, size, count, of_size, of_count = row
+    whole, one = size - of_size / size, count - of_count / count
+    size, count = times * size, times * count
+    of_size, of_count = size * (size - whole), count * (count - one)
+    return stack, round_, phase, kind, samples, size, count, of_size, of_count
 
 
 class Belonging(NamedTuple):
@@ -75,5 +89,5 @@ class Survivors:
         return birthplaces(rows, self.stacks, self.phases, self.rounds)
 
 
-def _birth_key(place: Birthplace) -> tuple[str | None, str | None, str, bool]:
-    return place.place, place.function, place.phase, place.native
+def _birth_key(place: Birthplace) -> tuple[str | None, str | None, str, bool, bool]:
+    return place.place, place.function, place.phase, place.native, place.device

@@ -151,7 +151,7 @@ class GraphAdapters:
         return layout_of(cls)
 
     def memory_at(self, address: int) -> Memory | None:
-        """Return the host memory of an array or tensor that begins at ``address``, or None."""
+        """Return the memory of an array or tensor that begins at ``address``, or None."""
         return self._memory.at(address)
 
     def on_devices(self) -> list[tuple[Memory, int]]:
@@ -218,11 +218,22 @@ class _MemoryMap:
         self._large: list[int] = []
         self._small: defaultdict[int, list[int]] = defaultdict(list)
         self._ends: dict[int, int] = {}
+        self._devices: dict[int, Memory] | None = None  # known once the walk is over
 
     def at(self, start: int) -> Memory | None:
-        """Return the node of the host memory that begins at ``start``; None if there is none."""
+        """Return the node of the memory that begins at ``start``; None if there is none.
+
+        The host and all devices share one range of addresses.
+        """
         known = self._nodes.get(("cpu", start))
-        return None if known is None else known[1]
+        return self._by_address().get(start) if known is None else known[1]
+
+    def _by_address(self) -> dict[int, Memory]:
+        """Return the nodes on devices by the addresses where they begin."""
+        if self._devices is None:
+            nodes = self._nodes.items()
+            self._devices = {start: node for (on, start), (_, node) in nodes if on != "cpu"}
+        return self._devices
 
     def on_devices(self) -> list[tuple[Memory, int]]:
         """Return the node and the bytes of each buffer that is not in host memory."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from types import MethodType
 from typing import Any, NamedTuple
 
-from leakguard.capture.births import Belonging, Survivor, Survivors, scaled
+from leakguard.capture.births import Belonging, Survivor, Survivors, scaled, thinned
 from leakguard.capture.heap.graph import Graph
 from leakguard.capture.heap.initializers import Initializers
 from leakguard.capture.heap.path_tree import KEY, NO_NODE
@@ -32,6 +32,11 @@ _ENOUGH_SURE = 0.1
 _MOST_ROUNDS_AN_ENTRY = 2
 # A container counts as gaining only if at least this many of its entries have survivors. Chosen.
 _FEWEST_ENTRIES = 3
+
+
+# Most survivors of a holder whose way from its entry is asked for: in a graph of thousands of nodes
+# each is as long as the graph. Chosen: the parts of so many are known to a few percent.
+_MOST_ON_WAYS = 500
 
 
 class _OfEntry(NamedTuple):
@@ -79,7 +84,7 @@ class HeldSurvivors:
 
     def born(self, path: int) -> tuple[Birthplace, ...]:
         """Return where the survivors that a path gains were made."""
-        all_ = self._by_path.get(path, [])
+        all_ = _some(self._of_larger_memory(self._by_path.get(path, [])))
         # The keys of a dict are made elsewhere than what the dict keeps for them.
         kept = self._mostly(all_, lambda node: not self._is_key(node))
         # The table of the container itself is made anew whenever it is too small.
@@ -147,6 +152,13 @@ class HeldSurvivors:
             and sum(map(len, by_entry.values())) <= _MOST_ROUNDS_AN_ENTRY * len(by_entry)
         }
 
+    def _of_larger_memory(self, kept: list[_OfEntry]) -> list[_OfEntry]:
+        """Return the survivors on devices or those of the host, whichever have more bytes."""
+        apart: tuple[list[_OfEntry], list[_OfEntry]] = ([], [])
+        for survivor in kept:
+            apart[survivor.block.is_on_device].append(survivor)
+        return max(apart, key=self._bytes)
+
     def _mostly(self, kept: list[_OfEntry], wanted: Callable[[int], bool]) -> list[_OfEntry]:
         """Return the survivors that are wanted, or all of them if these have too few bytes."""
         chosen = [survivor for survivor in kept if wanted(survivor.node)]
@@ -161,3 +173,14 @@ class HeldSurvivors:
     @staticmethod
     def _bytes(kept: Sequence[_OfEntry]) -> float:
         return sum(survivor.block.row[5] for survivor in kept)
+
+
+def _some(kept: list[_OfEntry]) -> list[_OfEntry]:
+    """Return some of many survivors, taken evenly, which stand for the others."""
+    times = -(-len(kept) // _MOST_ON_WAYS)
+    if times <= 1:
+        return kept
+    return [
+        _OfEntry(node, Survivor(block.address, thinned(block.row, times)), entry)
+        for node, block, entry in kept[::times]
+    ]

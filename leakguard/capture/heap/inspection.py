@@ -79,7 +79,7 @@ def take_inspection(
         with frameworks.quiet():
             look = _Questions(walked, limit)
             born = None if survivors is None else survivors()
-            holders, after, growing = look.holders(memory, suspects, born)
+            holders, after, growing = look.holders(memory, suspects, born, until)
             answers = look.held(targets)
             large_objects = large_in(graph, frameworks, large, limit)
             adrift, adrift_bytes = walked.adrift
@@ -144,8 +144,13 @@ class _Questions:
         memory: PathMemory,
         suspects: Sequence[str],
         survivors: Survivors | None,
+        until: float,
     ) -> tuple[tuple[Holder, ...], PathMemory, dict[str, PathGrowth]]:
-        """Return the containers worth naming, the memory for the next look, and growth by path."""
+        """Return the containers worth naming, the memory for the next look, and growth by path.
+
+        Who holds what must not be lost for the births: half of the CPU time until ``until`` is for
+        them.
+        """
         after, grown = self.remember(memory)
         kept = self._kept(survivors, grown)
         on_devices = self._devices.by_path(self._are_containers())
@@ -158,11 +163,12 @@ class _Questions:
             key=lambda entry: (entry[0][1] is None, -entry[2].share),
         )
         holders, growing = [], {}
+        enough = (time.thread_time() + until) / 2
         for (path, growth), nodes, retained in ranked:
             holder = self._holder(path, nodes, retained, growth)
             if on_devices[path] and holder.device_bytes is None:
                 holder = replace(holder, device_bytes=on_devices[path])
-            if kept is not None:
+            if kept is not None and time.thread_time() < enough:
                 holder = replace(holder, born=kept.born(path))
             holders.append(holder)
             if growth is not None:

@@ -7,6 +7,8 @@ import importlib.util
 import pytest
 from birth_programs import needs_births, run
 
+from leakguard.capture.births import thinned
+
 pytestmark = needs_births
 
 # Each leak has a line and a phase of its own; beside them live what looks alike and is healthy.
@@ -185,3 +187,9 @@ def test_many_records_of_one_program_scatter_by_their_stated_error():
     """)
 
     assert said == ["True", "True", "True"]
+
+
+def test_one_of_so_many_survivors_stands_for_the_others_with_their_chance():
+    # A block of 100 bytes that was sampled with the chance 1/5, of which one in four is asked for.
+    row = (1, 2, 0, 0, 1, 500.0, 5.0, 500.0 * 400.0, 5.0 * 4.0)
+    assert thinned(row, 4)[5:] == (2_000.0, 20.0, 2_000.0 * 1_900.0, 20.0 * 19.0)

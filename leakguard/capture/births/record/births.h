@@ -18,6 +18,7 @@
 #define RECORD_INTERFACE 0x36f9b48f
 
 #include <Python.h>
+#include <link.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -34,23 +35,34 @@
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
-/* Who hands the memory out. Python's small blocks are OBJ and MEM, its larger ones RAW. */
-enum domain { OBJ, MEM, RAW, NATIVE, DOMAINS };
+/* Who hands the memory out. Python's small blocks are OBJ and MEM, its larger ones RAW; DEVICE is the
+   memory of GPUs. */
+enum domain { OBJ, MEM, RAW, NATIVE, DEVICE, DOMAINS };
 /* Whose blocks share a budget of samples: a loop that makes and drops large blocks uses up the samples of
    large blocks, and small ones that stay are still seen. */
-enum family { PYTHON_SMALL, PYTHON_MEDIUM, PYTHON_LARGE, C_SMALL, C_MEDIUM, C_LARGE, FAMILIES };
+enum family { PYTHON_SMALL, PYTHON_MEDIUM, PYTHON_LARGE, C_SMALL, C_MEDIUM, C_LARGE,
+              DEVICE_SMALL, DEVICE_MEDIUM, DEVICE_LARGE, FAMILIES };
+#define SIZES 3 /* families of each kind of memory */
 /* Bytes of the largest block of pymalloc, and of the largest medium one. Chosen, the second: networks of
    64 units have tensors of up to that many, batches have larger ones. */
 #define SMALL 512
 #define MEDIUM 32768
 
-/* Blocks of about one size, of Python or of C, are a stratum, sampled at an interval of its own: what stays
+/* Blocks of about one size, of one kind of memory, are a stratum, sampled at an interval of its own: what stays
    is seldom of the size of what comes and goes. Small blocks by 16 bytes, as in pymalloc, larger ones by
    powers of two, of which the last has all that are larger. */
 #define SMALL_STRATA (SMALL / 16 + 1)
 #define LARGER_STRATA 16
 #define STRATA_OF_ONE (SMALL_STRATA + LARGER_STRATA)
-#define STRATA (2 * STRATA_OF_ONE)
+#define KINDS 3
+#define STRATA (KINDS * STRATA_OF_ONE)
+
+/* Whose memory it is: 0 of Python, 1 of C, 2 of a device. */
+static inline int
+kind_of(enum domain domain)
+{
+    return (domain == NATIVE) + 2 * (domain == DEVICE);
+}
 
 static inline int
 size_class(size_t size)
@@ -65,20 +77,13 @@ size_class(size_t size)
 static inline int
 stratum_of(enum domain domain, size_t size)
 {
-    return (domain == NATIVE ? STRATA_OF_ONE : 0) + size_class(size);
-}
-
-/* `smallest` is the first family of those that hand it out: PYTHON_SMALL or C_SMALL. */
-static inline enum family
-sized(enum family smallest, size_t size)
-{
-    return (enum family)(smallest + (size > SMALL) + (size > MEDIUM));
+    return kind_of(domain) * STRATA_OF_ONE + size_class(size);
 }
 
 static inline enum family
-family_of(enum domain domain, size_t size)
+family_of_kind(int kind, size_t size)
 {
-    return sized(domain == NATIVE ? C_SMALL : PYTHON_SMALL, size);
+    return (enum family)(kind * SIZES + (size > SMALL) + (size > MEDIUM));
 }
 
 /* ---- record.c: whether anything is recorded, where the program is, and the lock ------------- */
@@ -295,6 +300,28 @@ int small_is_ours(void);
 
 /* Patch what was loaded since the last time; returns why C memory is not recorded, or NULL. */
 const char *patch_libraries(void);
+
+/* ---- device.c: torch's allocator of GPU memory -------------------------------------------------- */
+
+/* Record what it hands out, once it is loaded. */
+void watch_devices(void);
+
+/* ---- libraries.c: the loaded objects of this process ---------------------------------------------- */
+
+typedef struct {
+    uintptr_t base, low, high, relro, relro_end;
+    const ElfW(Sym) * symbols;
+    const char *strings;
+    const ElfW(Rela) * tables[2];
+    size_t counts[2];
+    int left_out; /* the flag of what is not for it */
+    int only;     /* the flag that it is for alone */
+} Library;
+
+void read_library(Library *library, const struct dl_phdr_info *info);
+int library_holds(const Library *library, const void *address);
+/* Change a word of its data, which may be closed for writing. */
+void change_entry(const Library *library, uintptr_t *entry, uintptr_t value);
 
 /* ---- cohorts.c: what is alive, by stack, phase and generation -------------------------------- */
 

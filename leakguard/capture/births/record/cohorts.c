@@ -52,7 +52,8 @@ add_up(Sum *sum)
 {
     for (uint32_t number = 1; number <= MOST_SAMPLES; number++) {
         const Sample *sample = &samples[number];
-        if (sample->weight <= 0 || sample->domain >= DOMAINS) {
+        /* Of a GPU's memory it is not known when it is freed. */
+        if (sample->weight <= 0 || sample->domain >= DEVICE) {
             continue;
         }
         Cohort *cohort = cohort_of(sum, sample);

@@ -173,6 +173,7 @@ births_check(PyObject *module, PyObject *native)
         closed = "another tool has taken the record out of Python's allocators: deaths were not seen";
     }
     else if (native == Py_True) {
+        watch_devices();
         aside = patch_libraries();
         if (aside != NULL && enter()) {
             samples_drop(1u << NATIVE);
@@ -253,7 +254,7 @@ static Family
 total(enum family smallest)
 {
     Family sum = families[smallest];
-    for (int larger = 1; larger <= C_LARGE - C_SMALL; larger++) {
+    for (int larger = 1; larger < SIZES; larger++) {
         sum.taken += families[smallest + larger].taken;
         sum.bytes += families[smallest + larger].bytes;
         sum.blocks += families[smallest + larger].blocks;

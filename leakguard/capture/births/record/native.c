@@ -17,7 +17,6 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #if defined(__x86_64__)
 #define JUMP_SLOT R_X86_64_JUMP_SLOT
@@ -242,72 +241,7 @@ hooked_dlsym(void *handle, const char *name)
     return dlsym(handle, name);
 }
 
-/* ---- one loaded object ----------------------------------------------------------------------------- */
-
-typedef struct {
-    uintptr_t base, low, high, relro, relro_end;
-    const ElfW(Sym) * symbols;
-    const char *strings;
-    const ElfW(Rela) * tables[2];
-    size_t counts[2];
-    int left_out; /* the flag of what is not for it */
-    int only;     /* the flag that it is for alone */
-} Object;
-
 static uintptr_t *sentinel; /* the entry of free in Python's binary */
-
-static uintptr_t
-absolute(const Object *object, uintptr_t address)
-{
-    return address < object->base ? object->base + address : address;
-}
-
-static void
-read_dynamic(Object *object, const ElfW(Dyn) * entry)
-{
-    for (; entry->d_tag != DT_NULL; entry++) {
-        uintptr_t address = absolute(object, entry->d_un.d_ptr);
-        switch (entry->d_tag) {
-        case DT_SYMTAB: object->symbols = (const void *)address; break;
-        case DT_STRTAB: object->strings = (const void *)address; break;
-        case DT_JMPREL: object->tables[0] = (const void *)address; break;
-        case DT_PLTRELSZ: object->counts[0] = entry->d_un.d_val / sizeof(ElfW(Rela)); break;
-        case DT_RELA: object->tables[1] = (const void *)address; break;
-        case DT_RELASZ: object->counts[1] = entry->d_un.d_val / sizeof(ElfW(Rela)); break;
-        }
-    }
-}
-
-static void
-read_segments(Object *object, const struct dl_phdr_info *info)
-{
-    object->base = info->dlpi_addr;
-    object->low = UINTPTR_MAX;
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-        uintptr_t start = object->base + segment->p_vaddr, end = start + segment->p_memsz;
-        if (segment->p_type == PT_LOAD) {
-            object->low = start < object->low ? start : object->low;
-            object->high = end > object->high ? end : object->high;
-        }
-        else if (segment->p_type == PT_GNU_RELRO) {
-            uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-            object->relro = start & ~(page - 1);
-            object->relro_end = end & ~(page - 1);
-        }
-    }
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC) {
-            read_dynamic(object, (const void *)(object->base + info->dlpi_phdr[i].p_vaddr));
-        }
-    }
-}
-
-static int
-holds(const Object *object, const void *address)
-{
-    return (uintptr_t)address >= object->low && (uintptr_t)address < object->high;
-}
 
 /* ---- what the functions are ------------------------------------------------------------------------ */
 
@@ -315,9 +249,9 @@ holds(const Object *object, const void *address)
 static int
 find_stand_ins(struct dl_phdr_info *info, size_t size, void *unused)
 {
-    Object program = {0};
+    Library program = {0};
     (void)size, (void)unused;
-    read_segments(&program, info);
+    read_library(&program, info);
     for (int table = 0; program.symbols && program.strings && table < 2; table++) {
         for (size_t at = 0; program.tables[table] && at < program.counts[table]; at++) {
             const ElfW(Sym) *symbol =
@@ -368,52 +302,37 @@ find_real_functions(void)
 
 /* Return whether an object is patched at all, and which functions are for it. */
 static int
-is_wanted(Object *object)
+is_wanted(Library *object)
 {
     uintptr_t linker = getauxval(AT_BASE), kernel = getauxval(AT_SYSINFO_EHDR);
     if (object->symbols == NULL || object->strings == NULL || object->base == linker
-        || (kernel && holds(object, (void *)kernel)) || holds(object, (void *)&sentinel)) {
+        || (kernel && library_holds(object, (void *)kernel)) || library_holds(object, (void *)&sentinel)) {
         return 0;
     }
-    if (holds(object, (void *)PyObject_Malloc)) {
+    if (library_holds(object, (void *)PyObject_Malloc)) {
         object->only = IN_PYTHON;
     }
-    if (holds(object, (void *)gnu_get_libc_version)) {
+    if (library_holds(object, (void *)gnu_get_libc_version)) {
         object->left_out = OUTSIDE_LIBC;
     }
-    else if (holds(object, real_functions[0])) {
+    else if (library_holds(object, real_functions[0])) {
         return 0; /* an allocator in the place of the C library's */
     }
     return 1;
 }
 
 static int
-is_ours_to_change(const Object *object, const uintptr_t *entry, unsigned long kind, int i)
+is_ours_to_change(const Library *object, const uintptr_t *entry, unsigned long kind, int i)
 {
     void *now = (void *)*entry;
     if (real_functions[i] == NULL || now == real_functions[i] || (now && now == stand_ins[i])) {
         return real_functions[i] != NULL;
     }
-    return kind == JUMP_SLOT && holds(object, now); /* not resolved yet */
+    return kind == JUMP_SLOT && library_holds(object, now); /* not resolved yet */
 }
 
 static void
-change(Object *object, uintptr_t *entry, int i)
-{
-    uintptr_t at = (uintptr_t)entry;
-    int closed = at >= object->relro && at < object->relro_end;
-    size_t length = object->relro_end - object->relro;
-    if (closed && mprotect((void *)object->relro, length, PROT_READ | PROT_WRITE) != 0) {
-        return;
-    }
-    __atomic_store_n(entry, (uintptr_t)functions[i].hook, __ATOMIC_RELEASE);
-    if (closed) {
-        (void)mprotect((void *)object->relro, length, PROT_READ);
-    }
-}
-
-static void
-patch_entry(Object *object, const ElfW(Rela) * relocation)
+patch_entry(Library *object, const ElfW(Rela) * relocation)
 {
     unsigned long kind = ELF64_R_TYPE(relocation->r_info);
     if (kind != JUMP_SLOT && kind != GLOB_DAT && kind != ABSOLUTE) {
@@ -430,16 +349,16 @@ patch_entry(Object *object, const ElfW(Rela) * relocation)
         sentinel = entry;
     }
     if (is_ours_to_change(object, entry, kind, i)) {
-        change(object, entry, i);
+        change_entry(object, entry, (uintptr_t)functions[i].hook);
     }
 }
 
 static int
 patch_object(struct dl_phdr_info *info, size_t size, void *unused)
 {
-    Object object = {0};
+    Library object = {0};
     (void)size, (void)unused;
-    read_segments(&object, info);
+    read_library(&object, info);
     if (is_wanted(&object)) {
         for (int table = 0; table < 2; table++) {
             for (size_t i = 0; object.tables[table] && i < object.counts[table]; i++) {

@@ -12,10 +12,12 @@
 #include <time.h>
 
 /* Samples of one family that any run may take, and so many more for each second of CPU time: of small,
-   medium and large blocks. Chosen: small ones stay unseen longest, since few of their bytes are sampled. */
+   medium and large blocks. Chosen: small ones stay unseen longest, since few of their bytes are sampled.
+   Of a GPU there is no block that is not of one tensor. */
 static const struct {
     double any_run, a_second;
-} budgets[] = {{15000, 1500}, {7500, 750}, {7500, 750}};
+} budgets[FAMILIES] = {{15000, 1500}, {7500, 750}, {7500, 750}, {15000, 1500}, {7500, 750}, {7500, 750},
+                       {5000, 500}, {5000, 500}, {5000, 500}};
 /* The strata of a family that are thought to be busy before their rates are known. Chosen. */
 #define FIRST_BUSY 8
 /* A stratum that takes less than this share of what it may is sampled more. Chosen: intervals are doubled
@@ -89,7 +91,7 @@ static enum family
 family_at(int stratum)
 {
     size_t size = (size_t)largest(stratum % STRATA_OF_ONE);
-    return sized(stratum < STRATA_OF_ONE ? PYTHON_SMALL : C_SMALL, size);
+    return family_of_kind(stratum / STRATA_OF_ONE, size);
 }
 
 static void
@@ -136,7 +138,7 @@ next_time(enum domain domain, size_t size)
 static double
 a_second(enum family family)
 {
-    return budgets[family % C_SMALL].a_second;
+    return budgets[family].a_second;
 }
 
 void
@@ -162,7 +164,7 @@ sampler_start(double python_interval, double c_interval, uint64_t seed, int adap
 static int
 is_overdrawn(enum family family, double now)
 {
-    double allowed = budgets[family % C_SMALL].any_run + a_second(family) * (now - started);
+    double allowed = budgets[family].any_run + a_second(family) * (now - started);
     return (double)families[family].taken > allowed;
 }
 
@@ -186,7 +188,7 @@ hold_back(int number, enum family family, double now)
 double
 mean_interval(enum family smallest)
 {
-    int first = smallest == PYTHON_SMALL ? 0 : STRATA_OF_ONE;
+    int first = smallest / SIZES * STRATA_OF_ONE;
     double bytes = 0, expected = 0; /* samples, at the present intervals */
     for (int number = first; number < first + SMALL_STRATA; number++) {
         bytes += strata[number].bytes;
@@ -209,7 +211,7 @@ void
 sampler_count(const Sample *sample)
 {
     int number = stratum_of(sample->domain, sample->size);
-    enum family of = family_of(sample->domain, sample->size);
+    enum family of = family_of_kind(kind_of(sample->domain), sample->size);
     Stratum *stratum = &strata[number];
     Family *family = &families[of];
     double blocks = sample->weight / (double)sample->size;
@@ -275,7 +277,7 @@ sampler_adapt(void)
     for (int which = 0; which < FAMILIES; which++) {
         Family *family = &families[which];
         double passed = now - family->seconds;
-        int is_later = (double)family->taken > budgets[which % C_SMALL].any_run;
+        int is_later = (double)family->taken > budgets[which].any_run;
         if (!is_adaptive || passed < (is_later ? LOOK_BACK_LATER : LOOK_BACK)) {
             continue;
         }

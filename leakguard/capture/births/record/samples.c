@@ -46,7 +46,7 @@ samples_clear(void)
 uint32_t
 samples_live(void)
 {
-    return live[OBJ] + live[MEM] + live[RAW] + live[NATIVE];
+    return live[OBJ] + live[MEM] + live[RAW] + live[NATIVE] + live[DEVICE];
 }
 
 /* Take a sample out of its chain, whose link to it is given. */

@@ -14,7 +14,7 @@ row_of(const Sample *sample, Known known)
     }
     double each = sample->weight / (double)sample->size;
     return Py_BuildValue("(K(IiHBIdddd))", (unsigned long long)sample->block, serial,
-                         (int)sample->generation, sample->phase, sample->domain == NATIVE, 1u,
+                         (int)sample->generation, sample->phase, kind_of(sample->domain), 1u,
                          sample->weight, each, sample->weight * (sample->weight - (double)sample->size),
                          each * (each - 1));
 }
