@@ -166,6 +166,9 @@ class _Settlement:
         for growth in self._of("metric"):
             if growth.healthy is not None:
                 self.cleared.append(Cleared(growth.name, growth.pattern, growth.healthy))
+            elif growth.kind == "gpu":
+                filling = [container for container in self._of("container") if container.fills]
+                self.defects = shared_out(self.case, self.defects, filling, growth)
             elif growth.name not in _LIVE and not self._explains_metric(growth):
                 phase = growth.main_phase
                 self.defects.append(Defect(growth, phase=phase, bytes_rate=growth.bytes_rate))
@@ -180,8 +183,6 @@ class _Settlement:
                 and any(same(g.rate or 0.0, rate, SAME_RATE) for g in (d.lead, *d.beside))
                 for d in self.defects
             )
-        if growth.kind == "gpu":
-            return self._explains_gpu(growth)
         if growth.name == "rss_shared":
             return self._maps() or self._named_bytes() >= MAJORITY * rate
         if growth.name in ("mapped", "address_space"):
@@ -193,13 +194,6 @@ class _Settlement:
             named = self._named_bytes() >= MAJORITY * rate
             return named or stacks or self._maps() or bool(self.filling)
         return False
-
-    def _explains_gpu(self, growth: Growth) -> bool:
-        """True if defects explain what a GPU gained; they get it then."""
-        filling = [container for container in self._of("container") if container.fills]
-        with_it = shared_out(self.defects, filling, growth)
-        self.defects = self.defects if with_it is None else with_it
-        return with_it is not None
 
     def _maps(self) -> bool:
         return any(is_mapping(d.lead.type) for d in self.defects)

@@ -60,11 +60,17 @@ class Birth:
         phase: the phase that made most of the memory; empty outside of phases, None if no phase
             made most of it.
         trail: what each generation left behind; None if too few blocks were sampled to tell.
+        on_device: whether all bytes are of a GPU's memory.
     """
 
     place: Birthplace | None
     phase: str | None
     trail: Trail | None
+    on_device: bool = False
+
+    def kept_by(self, holder: Holder) -> int | None:
+        """Return the bytes that the holder keeps in the memory that these births are of."""
+        return holder.device_bytes if self.on_device else holder.retained_bytes
 
     def began(self, counted: int | None) -> int | None:
         """Return the first generation that left something, given the first one by counts."""
@@ -211,7 +217,7 @@ class RunBirths:
         held: defaultdict[str | None, float] = defaultdict(float)
         looks = filter(None, map(self._look_at, dict.fromkeys(holders)))
         for place in chain.from_iterable(born for _, born in looks):
-            held[place.place] += place.bytes
+            held[place.place] += 0 if place.device else place.bytes
         return held
 
     def of_one_piece(
@@ -262,17 +268,19 @@ class RunBirths:
         kept = [(p, _live(p, 0 if left is None else left.since)) for p in born]
         place = _place(kept, self._calls)
         phase = _phase(kept, place)
+        on_device = any(p.device for p in born)
         if left is None:  # so few samples show something only if they agree
             whole = sum(live.bytes for _, live in kept)
-            agree = place is not None and _live(place, 0).bytes >= NEARLY_ALL * whole
-            return Birth(place, phase, None) if agree else None
+            alike = (live.bytes for p, live in kept if place and _frame(p) == _frame(place))
+            agree = place is not None and sum(alike) >= NEARLY_ALL * whole
+            return Birth(place, phase, None, on_device) if agree else None
         trail = Trail(
             left,
             self._generation(left.since),
             self._generation(left.since - left.earlier),
             max(generations(self._taken, left.since, rounds), 1),
         )
-        return Birth(place, phase, trail)
+        return Birth(place, phase, trail, on_device)
 
     def _generation(self, round_: int) -> int:
         """Return the program's number of a round's generation; rounds are counted from 0."""

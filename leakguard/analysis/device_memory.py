@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from leakguard.analysis.case import Case
 from leakguard.analysis.defect import Defect
 from leakguard.analysis.growth import Growth
+from leakguard.analysis.holders import holder_of_device
 from leakguard.analysis.tolerance import MAJORITY
 
 # Kinds of defects whose bytes have those of tensors on devices in them.
@@ -14,16 +16,34 @@ _OF_TENSORS = ("tensors", "autograd")
 
 
 def shared_out(
-    defects: Sequence[Defect], filling: Sequence[Growth], growth: Growth
-) -> list[Defect] | None:
-    """Return the defects with what they gain on a GPU; None if they do not keep most of it.
+    case: Case, defects: Sequence[Defect], filling: Sequence[Growth], growth: Growth
+) -> list[Defect]:
+    """Return the defects with what they gain on a GPU; one more if they do not keep most of it.
 
     ``growth`` is what the GPU gained. ``filling`` are containers with a bound, which may keep it
     as well.
     """
+    holder = holder_of_device(case, growth)
+    known = _shared_out([_held(defect, holder) for defect in defects], filling, growth)
+    if known is not None:
+        return known
+    phase = growth.main_phase
+    return [*defects, Defect(growth, (), holder, phase, bytes_rate=growth.bytes_rate)]
+
+
+def _held(defect: Defect, holder: Growth | None) -> Defect:
+    """Return a defect of tensors with the holder on the GPU if it has none."""
+    is_free = defect.held_by is None and defect.kind in _OF_TENSORS
+    return replace(defect, container=holder) if is_free else defect
+
+
+def _shared_out(
+    defects: Sequence[Defect], filling: Sequence[Growth], growth: Growth
+) -> list[Defect] | None:
+    """Return the defects with what they gain on a GPU; None if they do not keep most of it."""
     rate = growth.rate or 0.0
     gains = [_gain(defect) for defect in defects]
-    kept = sum(gains) + sum(_on_devices(container, container) for container in filling)
+    kept = sum(gains) + sum(container.on_devices(container.rate) for container in filling)
     if kept < MAJORITY * rate:
         return None
     most = min(1.0, rate / kept) if kept else 0.0
@@ -34,17 +54,12 @@ def shared_out(
 
 
 def _gain(defect: Defect) -> float:
-    on_devices = _on_devices(defect.container or defect.lead, defect.lead)
-    return on_devices or (defect.bytes_rate or 0.0 if defect.kind in _OF_TENSORS else 0.0)
-
-
-def _on_devices(container: Growth, lead: Growth) -> float:
-    """Return the bytes per generation that new entries of a holder keep on devices."""
-    holder = container.holder
-    if holder is None or not holder.device_bytes or not holder.entries:
-        return 0.0
-    entries = lead.rate if lead.type == holder.element else container.rate
-    return holder.device_bytes / holder.entries * max(entries or 0.0, 0.0)
+    container, lead = defect.container or defect.lead, defect.lead
+    are_leads = container.holder is not None and lead.type == container.holder.element
+    on_devices = container.on_devices(lead.rate if are_leads else container.rate)
+    # What a holder has on devices was measured; of what nobody holds it is not known.
+    unknown = defect.held_by is None and defect.kind in _OF_TENSORS
+    return on_devices or (defect.bytes_rate or 0.0 if unknown else 0.0)
 
 
 def _with(defect: Defect, gain: float, phase: str | None) -> Defect:

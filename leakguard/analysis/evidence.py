@@ -47,9 +47,9 @@ def witnesses(
 ) -> list[Evidence]:
     """Return the evidence that ``lead`` grows without bound."""
     if lead.source == "type":
-        return _of_type(case, lead, container, phase)
+        return [*_of_type(case, lead, container, phase), *_of_gpu(case, container)]
     if lead.source == "container":
-        return _of_container(case, lead, phase, since)
+        return [*_of_container(case, lead, phase, since), *_of_gpu(case, lead)]
     if lead.source == "gauge":
         return [*lead.evidence, *_of_live_memory(case)]
     return [*lead.evidence[:1], *_of_second(case, lead.second), *lead.evidence[1:]]
@@ -90,6 +90,13 @@ def _of_live_memory(case: Case) -> list[Evidence]:
     memory = case.memory()
     grows = memory is not None and memory.grows
     return [Evidence("memory", "live memory grows, too")] if grows else []
+
+
+def _of_gpu(case: Case, container: Growth | None) -> list[Evidence]:
+    """Return growth of GPU memory as evidence of a container that keeps more there."""
+    if container is None or not container.on_devices(container.rate):
+        return []
+    return _of_second(case, ["gpu_allocated"])
 
 
 def _of_second(case: Case, metrics: Sequence[str]) -> list[Evidence]:

@@ -102,7 +102,7 @@ def lead_of_entries(types: Sequence[Growth], container: Growth) -> Growth | None
     if container.type not in _RECORDS:
         return own
     one_each = (g for g in types if is_programs(g) and as_many(g, container))
-    size = container.bytes_rate or 0.0
+    size = container.kept_rate
     builtin = (g for g in types if not is_programs(g))
     heavy = [g for g in builtin if MAJORITY * size <= (g.bytes_rate or 0.0) <= size / MAJORITY]
     most = max(heavy, key=lambda growing: growing.bytes_rate or 0.0, default=own)
@@ -177,7 +177,7 @@ def is_notable(container: Growth) -> bool:
     """Return True for a container whose growth is reported although no count of a type shows it."""
     if container.is_weak or container.fills or GUARDS_OWN in container.name.partition("[*]")[0]:
         return False
-    kept = container.bytes_rate or 0.0
+    kept = container.kept_rate
     if container.is_buffer or container.keeps_graphs:
         return kept >= BYTES_FLOOR
     judged = container.judged

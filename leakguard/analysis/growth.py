@@ -136,6 +136,17 @@ class Growth:
         """True if there are more objects than the user expects."""
         return self.watched is not None and self.watched.too_many
 
+    @property
+    def kept_rate(self) -> float:
+        """Bytes per generation that a container gains, in host memory or on devices."""
+        return max(self.bytes_rate or 0.0, self.on_devices(self.rate))
+
+    def on_devices(self, entries: float | None) -> float:
+        """Return the bytes on devices that so many new entries of a container keep."""
+        if self.holder is None or not self.holder.device_bytes or not self.holder.entries:
+            return 0.0
+        return self.holder.device_bytes / self.holder.entries * max(entries or 0.0, 0.0)
+
     def holds(self, path: str) -> bool:
         """Return True when ``path`` leads through an entry of this container, or through a key."""
         keys = f"{self.name.removesuffix(ELEMENT)} → key"

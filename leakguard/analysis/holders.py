@@ -88,6 +88,35 @@ def holder_of_graph(case: Case, nodes: Growth) -> Growth | None:
     return _unproven(case, largest_graph(graphs), looks)
 
 
+def holder_of_device(case: Case, growth: Growth) -> Growth | None:
+    """Return the holder, in the last look, of most of what a GPU gained since ``growth`` began.
+
+    Births must show that the loop made it.
+    """
+    looks = looks_at_holders(case)
+    if not looks or growth.since is None:
+        return None
+    generation, holders = looks[-1]
+    lasted = case.run.generations_until(generation) - case.run.generations_until(growth.since)
+    gained = (growth.rate or 0.0) * lasted
+    found = [
+        holder
+        for holder in holders
+        if MAJORITY * gained <= (holder.device_bytes or 0) <= gained / MAJORITY
+        and _is_unbounded(holder)
+        and _is_of_loop(holder)
+    ]
+    most = max(found, key=lambda holder: holder.device_bytes or 0, default=None)
+    return None if most is None else _unproven(case, most, looks)
+
+
+def _is_of_loop(holder: Holder) -> bool:
+    """Return whether the loop made most of what births know of a holder's memory on devices."""
+    cohorts = [c for place in holder.born if place.device for c in place.cohorts]
+    made = sum(cohort.bytes for cohort in cohorts if cohort.round >= 0)
+    return made > 0 and made >= MAJORITY * sum(cohort.bytes for cohort in cohorts)
+
+
 def largest_graph(graphs: Iterable[Holder]) -> Holder:
     """Return the holder of most nodes of backward graphs.
 

@@ -125,7 +125,7 @@ class _Sorter:
         """
         mine = self._told_of(growing)
         if any(d.container is not None and d.container.type != growing.name for d in mine):
-            size = sum(d.bytes_rate or 0.0 for d in mine)
+            size = sum(max(d.bytes_rate or 0.0, (d.container or d.lead).kept_rate) for d in mine)
             return (growing.bytes_rate or 0.0) <= (1 + SAME_RATE) * size
         gained = sum((d.container or d.lead).rate or 0.0 for d in mine)
         return bool(mine) and (growing.rate or 0.0) <= (1 + SAME_RATE) * gained
@@ -165,7 +165,7 @@ class _Sorter:
     def _apart(self, group: list[Growth]) -> list[Growth]:
         """Return the types of a group that no defect and no filling container accounts for."""
         named = self._holder_paths
-        kept = sum(c.bytes_rate or 0.0 for c in self.containers if c.fills or c.name in named)
+        kept = sum(c.kept_rate for c in self.containers if c.fills or c.name in named)
         apart = [g for g in group if not self._comes_with_a_defect(g)]
         if not apart or is_kept(apart, kept) or self._is_inside(known_bytes(apart)):
             return []

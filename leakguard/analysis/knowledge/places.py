@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from leakguard.analysis.knowledge.advice import KEPT_EXCEPTION
 from leakguard.analysis.knowledge.handles import POOLS
+from leakguard.analysis.tolerance import MAJORITY
 from leakguard.model import Holder
 from leakguard.model.finding import Kind
 
@@ -345,7 +346,12 @@ def place_of(holder: Holder) -> Place | None:
 
 
 def with_bound(holder: Holder) -> Holder:
-    """Return a container with the bound that its library keeps, if it states none itself."""
+    """Return a container with the bound that its library keeps, if it states none itself.
+
+    A bound that it has passed by far is not kept. A buffer may be a little over between two trims.
+    """
+    if holder.capacity is not None and MAJORITY * holder.entries > holder.capacity:
+        return replace(holder, capacity=None)
     place = place_of(holder) if holder.capacity is None else None
     return holder if place is None or place.bound is None else replace(holder, capacity=place.bound)
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from statistics import median_low
 
-from leakguard.analysis.birthplace import Trail
+from leakguard.analysis.birthplace import Birth, Trail
 from leakguard.analysis.case import Case, slope
 from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.knowledge.places import with_bound
@@ -144,14 +144,15 @@ def _by_births(case: Case, seen: History) -> Growth | None:
     holder = seen[-1][1]
     birth = case.births.of_holder(holder.path)
     trail = None if birth is None else birth.trail
-    if trail is None or not trail.residue.steady or not holder.entries:
+    if birth is None or trail is None or not trail.residue.steady or not holder.entries:
         return None
     container = growth_of(case, seen)
-    if container.is_weak or holder.path.startswith(NO_ROOT) or _is_refuted(seen, trail):
+    if container.is_weak or holder.path.startswith(NO_ROOT) or _is_refuted(seen, birth, trail):
         return None
     born = trail.residue.rate * trail.lasted
     retained = float(holder.retained_bytes or born)
-    share = min(born / retained, 1.0)  # the share of the retained bytes that the loop made
+    # The share of what is kept that the loop made.
+    share = min(born / (birth.kept_by(holder) or born), 1.0)
     share = 1.0 if share >= NEARLY_ALL else share
     known = container.since is not None or (len(seen) > 1 and (container.rate or 0.0) > 0)
     is_full = container.bound is not None and holder.entries >= container.bound
@@ -173,7 +174,7 @@ def _by_births(case: Case, seen: History) -> Growth | None:
     )
 
 
-def _is_refuted(seen: History, trail: Trail) -> bool:
+def _is_refuted(seen: History, birth: Birth, trail: Trail) -> bool:
     """Return whether the last two looks measured far less than births say was kept between them.
 
     So it is if the entries of each round take the place of some of different age.
@@ -182,7 +183,7 @@ def _is_refuted(seen: History, trail: Trail) -> bool:
         return False
     (before, earlier), (last, holder) = seen[-2:]
     lasted = last - max(before, trail.since)
-    gained = (holder.retained_bytes or 0) - (earlier.retained_bytes or 0)
+    gained = (birth.kept_by(holder) or 0) - (birth.kept_by(earlier) or 0)
     enough = trail.residue.samples * lasted >= BEYOND_CHANCE * trail.lasted
     return enough and gained < MAJORITY * trail.residue.rate * lasted
 

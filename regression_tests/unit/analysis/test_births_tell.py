@@ -514,3 +514,11 @@ def test_few_births_do_not_put_off_what_counts_saw_earlier():
     report = diagnose(replace(told, snapshots=tuple(map(with_counts, told.snapshots))))
 
     assert report.findings[0].started_at == 2
+
+
+def test_few_births_of_one_line_agree_though_they_are_of_two_kinds_of_memory():
+    python = birthplace(7, [0] * 9 + [MB], samples=3)
+    c = replace(birthplace(7, [0] * 4 + [MB], samples=1), native=True)
+    birth = RunBirths(run(holder("app.kept[*]", python, c))).of_holder("app.kept[*]")
+    assert birth is not None and birth.place is not None
+    assert (birth.place.place, birth.phase) == ("train.py:7", "work")
