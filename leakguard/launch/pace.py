@@ -8,11 +8,12 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import get_ident
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from leakguard.capture.run_queue import program_clock
 from leakguard.launch.choice import Choice
 from leakguard.launch.main_wait import MainWait, Wait
+from leakguard.launch.own_clock import OwnClock
 from leakguard.launch.steps import LONG_ENOUGH, Rank, StepSource
 
 #: Seconds that the first generations of grouped steps should take. Chosen, short: a program may be
@@ -53,9 +54,6 @@ _WAIT_FOR_REPORT = 0.1
 _SOON, _SHORT_ROUND = 2.0, 0.02
 
 
-T = TypeVar("T")
-
-
 class Begin(Protocol):
     """Begins a generation.
 
@@ -87,6 +85,7 @@ class Pace:
     clock: Callable[[], float] = program_clock
     main_wait: Callable[[], Wait | None] = field(default_factory=MainWait)
     generations: int = 0
+    _own: OwnClock = field(init=False)
     _choice: Choice = field(init=False)
     _counted: StepSource | None = None
     _number: int = 0
@@ -102,13 +101,13 @@ class Pace:
     _begun_at: float = 0.0
     _short_in_a_row: int = 0
     _rounds: int = 0
-    _spent: float = 0.0
     _end: Callable[[], None] | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _teller: int | None = None
 
     def __post_init__(self) -> None:
-        self._choice = Choice(self._own_clock, self.main_wait)
+        self._own = OwnClock(self.clock)
+        self._choice = Choice(self._own, self.main_wait)
 
     @property
     def chosen(self) -> StepSource | None:
@@ -179,7 +178,7 @@ class Pace:
             return
         if is_counted and whole and self._left == 0:
             self.end_generation()
-        self._apart(lambda: self.over(is_outermost))
+        self._own.apart(lambda: self.over(is_outermost))
         is_short = self._of_this_run < PREPARATION or (is_counted and self._was_soon_over())
         self._choice.loop_over(was_preparation=is_short)
 
@@ -211,22 +210,7 @@ class Pace:
         """End the current generation, if there is one."""
         end, self._end = self._end, None
         if end is not None:
-            self._apart(end)
-
-    def _own_clock(self) -> float:
-        """Return the time without what is done where generations begin and end.
-
-        A loop that was looked at must not seem longer than a loop that comes after it.
-        """
-        return self.clock() - self._spent
-
-    def _apart(self, work: Callable[[], T]) -> T:
-        """Do something that takes no time of the program's own."""
-        since = self.clock()
-        try:
-            return work()
-        finally:
-            self._spent += self.clock() - since
+            self._own.apart(end)
 
     def _told(self, source: StepSource, most: int) -> int:
         """Record a step of a kind that is not counted; this may choose the kind."""
@@ -245,7 +229,7 @@ class Pace:
             self.anew()
         self._counted, self._chosen_at = source, now
         self._rounds = self._short_in_a_row = 0
-        period = source.period(self._own_clock())
+        period = source.period(self._own())
         self._is_grouped = not _is_long(source, period)
         self._unit = self.every or (_rounded(AIM_SECONDS / period) if self._is_grouped else 1)
         self._full = FULL_SECONDS if self._is_grouped else FULL_STEP_SECONDS
@@ -264,7 +248,7 @@ class Pace:
         taken = self._size // self._unit
         self._number += taken
         words = source.words(self._unit)
-        self._end = self._apart(lambda: self.begin(words, self._number, taken))
+        self._end = self._own.apart(lambda: self.begin(words, self._number, taken))
         self._begun_at = self.clock() if self._may_prove_short else 0.0
 
     @property
