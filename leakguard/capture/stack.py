@@ -198,7 +198,10 @@ def _functions(file: str) -> tuple[_Function, ...]:
 
 
 def _returning(function: ast.AST) -> Iterator[tuple[int, int]]:
-    """Yield the lines of the returns of a function, and of each statement with a returned name."""
+    """Yield the lines of the returns of a function, and of statements that make what it returns.
+
+    What is assigned to another object stays there, whatever its key is.
+    """
     nodes = list(ast.walk(function))
     given = [n for n in nodes if isinstance(n, ast.Return | ast.Yield | ast.YieldFrom) and n.value]
     values = [part for n in given for part in getattr(n.value, "elts", [n.value])]
@@ -206,8 +209,22 @@ def _returning(function: ast.AST) -> Iterator[tuple[int, int]]:
     simple = (
         n for n in nodes if isinstance(n, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr)
     )
-    with_name = (
-        n for n in simple if any(isinstance(p, ast.Name) and p.id in names for p in ast.walk(n))
-    )
+    with_name = (n for n in simple if not names.isdisjoint(_made_for(n)))
     for node in [*given, *with_name]:
         yield node.lineno, node.end_lineno or node.lineno
+
+
+def _made_for(statement: ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr) -> Iterator[str]:
+    """Yield the names that a statement assigns to, or whose object it assigns to a part of.
+
+    A call may give what it makes to any object that it names.
+    """
+    if isinstance(statement, ast.Expr):
+        yield from (part.id for part in ast.walk(statement) if isinstance(part, ast.Name))
+        return
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    for target in (part for one in targets for part in getattr(one, "elts", [one])):
+        while isinstance(target, ast.Attribute | ast.Subscript | ast.Starred):
+            target = target.value
+        if isinstance(target, ast.Name):
+            yield target.id

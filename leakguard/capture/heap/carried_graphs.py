@@ -8,7 +8,7 @@ container is reported.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 
 from leakguard.capture.heap.classes import derives
@@ -43,8 +43,9 @@ class CarriedGraphs:
     rooted: int
     containers: Collection[int]
     on_devices: Sequence[int] = ()
+    _known: dict[tuple[int, ...], frozenset[int]] = field(default_factory=dict)
 
-    def largest(self) -> list[tuple[int, set[int]]]:
+    def largest(self) -> list[tuple[int, frozenset[int]]]:
         """Return, for the largest backward graphs, the tensor that holds it and its nodes.
 
         Tensors of one name count as one: the first tensor, with the nodes of all their graphs.
@@ -55,8 +56,14 @@ class CarriedGraphs:
         behind = [(tensors[0], self.behind(tensors)) for tensors in heads.values()]
         return sorted(behind, key=lambda head: -len(head[1]))[:_MOST_GRAPHS]
 
-    def behind(self, tensors: Sequence[int]) -> set[int]:
-        """Return the nodes of the backward graphs that tensors hold."""
+    def behind(self, tensors: Sequence[int]) -> frozenset[int]:
+        """Return the nodes of the backward graphs that tensors hold; each graph is read once."""
+        asked = tuple(tensors)
+        if asked not in self._known:
+            self._known[asked] = frozenset(self._read(asked))
+        return self._known[asked]
+
+    def _read(self, tensors: Sequence[int]) -> set[int]:
         waiting, met = list(tensors), set[int]()
         while waiting:
             nodes = {n for n in self.graph.children(waiting.pop()) if self._is_backward(n)}

@@ -325,6 +325,8 @@ def test_line_that_asked_is_the_innermost_of_the_program_that_is_no_factory(func
         ("kept.append(Env())", "make_env"),
         ("env = Env()\n    kept.append(env)\n    return id(env)", "make_env"),
         ("for _ in range(3):\n        kept.append(Env())\n    return kept", "run"),
+        ("env = object()\n    kept[id(env)] = Env()\n    return env", "make_env"),
+        ("env = object()\n    env.inner[0], _ = Env(), 1\n    return env", "run"),
     ],
 )
 def test_function_that_keeps_what_it_makes_is_no_factory_whatever_its_name(body, asked, tmp_path):
