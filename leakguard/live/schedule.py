@@ -75,9 +75,12 @@ APART = 8
 #: of half a second. Half of these 3 s pays for six looks of 0.25 s.
 EARLY_SHARE = 0.5
 #: The looks at the second, the middle and the last generation are taken even if nothing is left to
-#: spend. A look may take ``OWED_SECONDS`` of CPU time, or the share ``OWED_SHARE`` of the program's
-#: time if that is more, before it is aborted. Chosen: what a person would wait for.
+#: spend, until they have taken ``OWED_SECONDS`` of CPU time, or the share ``OWED_SHARE`` of the
+#: program's time if that is more. Chosen: what a person would wait for.
 OWED_SECONDS, OWED_SHARE = 2.0, 0.05
+#: CPU seconds that a look may always take before it is aborted. Chosen: an autograd graph of 27,000
+#: nodes took 1.5 s, and more than 2 s beside a busy process; what is aborted was paid for nothing.
+SHORTEST_LIMIT = 3.0
 #: A look may always take this many times its expected cost before it is aborted. Chosen: more than
 #: 2, because a look takes twice as long if it has to search for holders.
 TIMES_USUAL = 4.0
@@ -333,14 +336,14 @@ class Schedule:
     def longest_look(self) -> float:
         """Return the seconds after which the next look is aborted.
 
-        It is the unspent budget, but never less than a person would wait for, or a few times the
-        expected cost: an obligatory look must succeed.
+        It is the unspent budget, but never less than ``SHORTEST_LIMIT``, what a person would wait
+        for, or a few times the expected cost: an obligatory look must succeed.
         """
         if self._share is None:
             return LONGEST
         left = max(self._allowed_early(), self._allowed(0.0)) - self._paid
         usual = TIMES_USUAL * self._prices.of(Depth.HOLDERS)
-        return min(max(self._owed, left, usual), LONGEST)
+        return min(max(SHORTEST_LIMIT, self._owed, left, usual), LONGEST)
 
     @contextmanager
     def charged(self, depth: Depth, *, in_loop: bool = True) -> Iterator[None]:
