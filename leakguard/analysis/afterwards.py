@@ -37,17 +37,20 @@ def _remembered_on(case: Case, metric: str, defect: Defect) -> bool | None:
     if not half or (defect.lead.since or 0) >= series.generations[-len(late)]:
         return None
     # From the middle of one half to that of the other: a run may not have recorded all generations.
-    lasted = (series.generations[-1] - series.generations[-len(late)] + 1) / 2
-    expected = (defect.bytes_rate or 0.0) * lasted
-    if expected * 2 < NOTABLE_TOTAL or expected < 2 * _scatter(late):
+    at = series.generations[-len(late) :]
+    expected = (defect.bytes_rate or 0.0) * (fmean(at[-half:]) - fmean(at[:half]))
+    if expected * 2 < NOTABLE_TOTAL or expected < 2 * _scatter(late, at):
         return None
     if max(values) - values[0] < WENT_ON_SHARE * expected:
         return None  # the metric gained too little in the whole run to contain the objects
     return fmean(late[-half:]) - fmean(late[:half]) >= WENT_ON_SHARE * expected
 
 
-def _scatter(values: Sequence[float]) -> float:
-    """Return the mean absolute deviation of a series' changes: its sawtooth and noise."""
-    changes = [later - before for before, later in pairwise(values)]
-    mean = fmean(changes)
-    return fmean(abs(change - mean) for change in changes)
+def _scatter(values: Sequence[float], at: Sequence[int]) -> float:
+    """Return the mean absolute deviation of a series' changes: its sawtooth and noise.
+
+    A change over several generations is compared with as many times the mean of one.
+    """
+    mean = (values[-1] - values[0]) / (at[-1] - at[0])
+    changes = zip(pairwise(values), pairwise(at), strict=True)
+    return fmean(abs(b - a - mean * (end - begin)) for (a, b), (begin, end) in changes)

@@ -15,6 +15,7 @@ from leakguard.analysis.defect import Defect
 from leakguard.analysis.group import (
     by_phase,
     is_kept,
+    is_programs,
     is_telling,
     known_bytes,
     names_of,
@@ -40,7 +41,7 @@ from leakguard.analysis.holders import (
     holder_of_graph,
     holder_that_gained,
 )
-from leakguard.analysis.knowledge import keeps_self
+from leakguard.analysis.knowledge import keeps_self, place_of
 from leakguard.analysis.place_in_loop import (
     phase_of_memory,
 )
@@ -265,7 +266,8 @@ class _Sorter:
         size = known_bytes(rest) - sum(c.bytes_rate or 0.0 for c in others)
         if lead.name in {c.type for c in others}:
             lead = part_of(self.case, lead, first)
-        self._add(phase, lead, rest, first, size)
+        same_place = [c for c in growing if alike(c.name) == alike(first.name)]
+        self._add(phase, lead, rest, together(same_place), size)
         self._add_parts(phase, group, own)
 
     def _add_parts(self, phase: str | None, group: list[Growth], containers: list[Growth]) -> None:
@@ -320,11 +322,13 @@ class _Sorter:
         """Add a defect.
 
         The census counts the objects themselves, the container what they keep alive. The larger of
-        the two is used, because it is closer to the total. A text log has only metrics of the
-        process.
+        the two is used, because it is closer to the total, unless most of what builtin objects gain
+        is not in the container. A text log has only metrics of the process.
         """
         beside = tuple(growing for growing in group if growing.name != lead.name)
-        size = max(kept_by(container, lead), own_bytes)
+        kept = kept_by(container, lead)
+        elsewhere = not is_programs(lead) and _are_elsewhere(container, kept, own_bytes)
+        size = kept if elsewhere else max(kept, own_bytes)
         phase = phase or phase_of_memory(self.case, lead, size)
         known = size if size > 0 else process_bytes(self.case, lead, phase)
         self.defects.append(Defect(lead, beside, container, phase, known))
@@ -353,3 +357,15 @@ class _Sorter:
             if not is_related and is_notable(container):
                 phase = self.case.memory_share(container.since).main_phase()
                 self.defects.append(Defect(container, (), container, phase, container.bytes_rate))
+
+
+def _are_elsewhere(container: Growth | None, kept: float, gained: float) -> bool:
+    """Return whether most of what objects gain is not in their container, as far as it is known.
+
+    What graphs and threads keep is behind them, in C code and in frames.
+    """
+    if container is None or container.holder is None or container.keeps_graphs:
+        return False
+    place = place_of(container.holder)
+    in_it = max(kept, container.on_devices(container.rate))
+    return (place is None or place.kind is None) and 0 < in_it < MAJORITY * gained

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from leakguard.analysis.afterwards import went_on
 from leakguard.analysis.case import Case
 from leakguard.analysis.defect import Defect
@@ -37,3 +39,17 @@ def test_shared_memory_that_grew_and_stopped_says_that_objects_stopped():
 
 def test_shared_memory_that_goes_on_growing_confirms_the_objects():
     assert went_on(case(lambda n: RATE * n), DEFECT)
+
+
+def test_rounds_that_were_passed_over_are_no_scatter():
+    recorded = [*range(1, 33), 41, 60]
+    story = RunStory()
+    for n in recorded:
+        sizes = {"python_in_use": 50 * MB + 9 * RATE * n, "heap_in_use": 20 * MB + RATE * n // 3}
+        story.generation(work=State(sizes))
+    uneven = story.run()
+    numbers = dict(zip(range(1, len(recorded) + 1), recorded, strict=True))
+    shots = (replace(s, generation=numbers.get(s.generation)) for s in uneven.snapshots)
+    told = Case(replace(uneven, snapshots=tuple(shots)))
+    growing = Defect(Growth("type", "app.Trial", "instances", since=1), bytes_rate=2 * RATE)
+    assert went_on(told, growing)

@@ -76,3 +76,31 @@ def test_the_same_place_in_several_modules_is_one_leak():
     (finding,) = diagnose(Told(probe=hooks).run()).findings
     assert finding.count_per_generation == pytest.approx(12)
     assert finding.bytes_per_generation == pytest.approx(48_000)
+
+
+class InProbes(Told):
+    """The same where the arrays of one container lie in probes that one look found in it."""
+
+    def _state(self, count: int, size: int) -> State:
+        state, probes = super()._state(count, size), count // 3
+        counts, sizes = {**state.counts, "app.Probe": probes}, {**state.bytes, "app.Probe": 56}
+        return State(state.metrics, counts, sizes)
+
+    def _holder(self, path: str, number: int, each: int, generation: int) -> Holder:
+        held = super()._holder(path, number, each, generation)
+        return replace(held, element="app.Probe") if path == "app.bus[*]" else held
+
+    def _with_holders(self, snapshot):
+        told = super()._with_holders(snapshot)
+        last = snapshot.generation == GENERATIONS
+        return replace(told, holders=tuple(h for h in told.holders if last or h.element == ARRAY))
+
+
+def test_a_container_is_charged_with_what_it_keeps_and_leaves_the_rest_to_others():
+    cache, bus = ("app.cache[*]", 2, 20_000), ("app.bus[*]", 1, 100_000)
+    told = InProbes(collect=(cache,), observe=(bus,)).run()
+    found = {one.held_by: one.bytes_per_generation for one in diagnose(told).findings}
+    assert found == {
+        "app.cache[*]": pytest.approx(40_000, rel=0.1),
+        "app.bus[*]": pytest.approx(100_000, rel=0.1),
+    }
