@@ -138,7 +138,8 @@ def read_reports(
                 runs = list(job.others)
             if job is not None:
                 reports += _job_reports(job, all_runs)
-            reports += [diagnose(run) for run in runs if all_runs or is_last(run)]
+            each = map(diagnose, runs) if all_runs else _of_last_runs(runs)
+            reports += each
         except LeakguardError as error:
             complain(str(error))
             unusable += 1
@@ -188,6 +189,26 @@ def job_in_log(path: Path, runs: Sequence[Run]) -> Job | None:
     return job_of([(path, list(runs))]) if several else None
 
 
+def _of_last_runs(runs: Sequence[Run]) -> Iterator[Report]:
+    """Yield the report of the last run in each file, with what earlier loops left behind."""
+    from leakguard.analysis.earlier import diagnose_last
+
+    earlier: list[Run] = []
+    for run in runs:
+        if is_last(run):
+            yield diagnose_last(run, (one for one in earlier if _is_of_process(one, run)))
+            earlier.clear()
+        else:
+            earlier.append(run)
+
+
+def _is_of_process(one: Run, other: Run) -> bool:
+    told = (one.info.pid, one.info.host, one.info.command)
+    return one.info.pid is not None and told == (
+        other.info.pid, other.info.host, other.info.command
+    )  # fmt: skip
+
+
 def is_last(run: Run) -> bool:
     """Return whether no other run of the same process follows in the file."""
     part, parts = run.part
@@ -221,6 +242,7 @@ def read_processes(path: Path | str) -> tuple[Report, list[Report]]:
         UnreadableRun: there is no run, or one of several files cannot be read.
     """
     from leakguard.analysis import diagnose
+    from leakguard.analysis.earlier import diagnose_last
     from leakguard.analysis.job import diagnose_job
 
     job = read_job(path)
@@ -235,7 +257,8 @@ def read_processes(path: Path | str) -> tuple[Report, list[Report]]:
     job = job_in_log(Path(path), runs)
     if job is not None:
         return diagnose_job(job)
-    reports = [diagnose(runs[-1])]
+    *earlier, last = runs
+    reports = [diagnose_last(last, (one for one in earlier if _is_of_process(one, last)))]
     return worst(reports), reports
 
 

@@ -31,7 +31,7 @@ from leakguard.live.call_stack import with_room
 from leakguard.live.generations import Generation
 from leakguard.live.sidecar.start import start_sidecar
 from leakguard.live.sinks import complain
-from leakguard.model import Snapshot
+from leakguard.model import Run, Snapshot
 from leakguard.phase import phase
 
 # In the path of our own modules that a copy of this process imports for ``leakguard attach``. They
@@ -60,7 +60,9 @@ class Watching:
         self._what = ""
         self._counted: Counter[str] = Counter()  # generations, by what a generation is
         self._outer: Counter[str] = Counter()  # rounds of outer levels that have begun
-        self._before: list[str] = []  # what was counted in runs that are over
+        self._before: list[
+            tuple[str, Run | None]
+        ] = []  # what was counted, and the run that is over
         self._home = getpid()
         self._broken = False
         self._changes = tuple(self._wanted())
@@ -144,8 +146,9 @@ class Watching:
         What an earlier loop filled, for example by loading the data, is no growth of that run.
         """
         if self._guard is not None:
-            self._before.append(f"{self._counted.total():,} generations of {self._most_counted}")
             guard, self._guard, self._generation = self._guard, None, None
+            words = f"{self._counted.total():,} generations of {self._most_counted}"
+            self._before.append((words, guard.run if guard.running else None))
             guard.abandon()
             self._counted.clear()
             self._is_many = False
@@ -227,13 +230,24 @@ class Watching:
         if self._guard is not None:
             size = "" if self.plan.every else "; --every N sets how many"
             complain(f"a generation is {self._most_counted}{size}")
-            for before in self._before:
-                complain(f"before that came {before}: leakguard report --all tells of them")
+            for before, run in self._before:
+                told = f"{before}{_left_behind(run)}"
+                complain(f"before that came {told}: leakguard report --all tells of them")
         elif not self._broken:
             complain(
                 "no generation was found, so nothing was measured; name a function that the "
                 "program calls again and again: --generation module:function"
             )
+
+
+def _left_behind(run: Run | None) -> str:
+    """Return what grew in an earlier loop as a part of a sentence; empty if that is not known."""
+    with contextlib.suppress(Exception):  # the program is over, and its status must stay
+        from leakguard.analysis.earlier import left_behind
+
+        left = None if run is None else left_behind(run)
+        return "" if left is None else f", in which {left}"
+    return ""
 
 
 def _in_phase(name: str, function: Any) -> Any:

@@ -9,6 +9,7 @@ from textwrap import dedent
 import pytest
 
 from leakguard import load, render
+from leakguard.cli.report import read_report
 from leakguard.live.answering import socket_path
 
 LOOP = """
@@ -174,6 +175,32 @@ def test_data_that_was_loaded_before_a_longer_loop_is_no_leak(script):
     script.write(PREPARED.format(keep="self.kept[:] = [batch]"))
     ended = script.watched()
     assert ended.report.verdict == "stable", ended.err
+
+
+TRAINED_THEN_EVALUATED = """
+    import time
+    kept = []
+    def train():
+        for step in range(60):
+            kept.append(bytearray(100_000))
+            time.sleep(0.03)
+    def evaluate():
+        for step in range(80):
+            sum(range(1000))
+            time.sleep(0.03)
+    train()
+    evaluate()
+"""
+
+
+def test_what_a_loop_left_before_a_longer_one_is_told_with_the_report_of_the_last(script):
+    script.write(TRAINED_THEN_EVALUATED)
+    ended = script.watched()
+    assert ended.report.verdict == "stable", ended.err
+    told = " ".join(ended.err.split())
+    assert "at script.py:5, in which since generation 1, 1 more bytearray" in told
+    (left,) = (one for one in read_report(ended.file).limits if "__main__.kept[*]" in one)
+    assert left.startswith("what grew before, in ")
 
 
 def test_watched_classes_are_counted(script):

@@ -1,0 +1,39 @@
+"""What earlier loops of a process left behind: of a loop that loads it is no leak, else it is one.
+
+Each loop that ``leakguard run`` counts has a run of its own, and the last one is reported. A
+training before an evaluation of the same length must not be forgotten because of that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from leakguard.analysis.diagnosis import diagnose, diagnose_briefly
+from leakguard.analysis.naming import headline
+from leakguard.model import Report, Run
+
+
+def left_behind(run: Run) -> str | None:
+    """Return what grew in the run of an earlier loop, in a sentence; None if nothing did."""
+    found = diagnose_briefly(run).findings
+    if not found or found[0].verdict not in ("leak", "suspect"):
+        return None
+    said = headline(found[0]).rstrip(".")
+    return f"{said[:1].lower()}{said[1:]}, as it would in a loop that loads data"
+
+
+def diagnose_last(run: Run, earlier: Iterable[Run]) -> Report:
+    """Return the report of the last loop of a process.
+
+    Among what it could not show is what ``earlier`` loops of the process left behind.
+    """
+    told = ((one, left_behind(one)) for one in earlier)
+    beside = tuple(
+        f"what grew before, in {one.generation_count:,} generations of "
+        f"{one.info.generation_means or 'an earlier loop'} (--all): {left}"
+        for one, left in told
+        if left is not None
+    )
+    report = diagnose(run)
+    return replace(report, limits=(*beside, *report.limits))
