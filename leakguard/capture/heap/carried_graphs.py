@@ -60,10 +60,10 @@ class CarriedGraphs:
         """Return the nodes of the backward graphs that tensors hold; each graph is read once."""
         asked = tuple(tensors)
         if asked not in self._known:
-            self._known[asked] = frozenset(self._read(asked))
+            self._known[asked] = frozenset(self._searched_behind(asked))
         return self._known[asked]
 
-    def _read(self, tensors: Sequence[int]) -> set[int]:
+    def _searched_behind(self, tensors: Sequence[int]) -> set[int]:
         waiting, met = list(tensors), set[int]()
         while waiting:
             nodes = {n for n in self.graph.children(waiting.pop()) if self._is_backward(n)}
