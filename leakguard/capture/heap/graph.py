@@ -7,6 +7,7 @@ is much smaller than the graph, and two looks can be compared by it.
 
 from __future__ import annotations
 
+import sys
 from array import array
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -189,10 +190,10 @@ class Graph:
         """Return the class of a node's object, whose reference count is not written for that."""
         return type(self._objects[node])
 
-    def chain_to(self, node: int) -> list[int]:
-        """Return the nodes on the shortest way from a root to ``node``."""
-        found = []
-        while node != NO_NODE:
+    def chain_to(self, node: int, most: int = sys.maxsize) -> list[int]:
+        """Return the nodes on the shortest way from a root to ``node``, or the last ``most``."""
+        found: list[int] = []
+        while node != NO_NODE and len(found) < most:
             found.append(node)
             node = self._parents[node]
         return found[::-1]

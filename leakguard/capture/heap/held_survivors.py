@@ -34,9 +34,10 @@ _MOST_ROUNDS_AN_ENTRY = 2
 _FEWEST_ENTRIES = 3
 
 
-# Most survivors of a holder whose way from its entry is asked for: in a graph of thousands of nodes
-# each is as long as the graph. Chosen: the parts of so many are known to a few percent.
-_MOST_ON_WAYS = 500
+# Most survivors of a holder whose way from its entry is asked for, and most steps of it that are
+# read, from the survivor on: in a graph of thousands of nodes each is as long as the graph. Chosen:
+# the parts of so many are known to a few percent, and objects lie a few steps inside of an entry.
+_MOST_ON_WAYS, _LONGEST_WAY = 500, 32
 
 
 class _OfEntry(NamedTuple):
@@ -96,8 +97,11 @@ class HeldSurvivors:
 
     def _belonging(self, kept: _OfEntry, times: float) -> Belonging:
         node, block, entry = kept
-        way = self._graph.chain_to(node)
-        inside = way[way.index(entry) :] if entry in way else [node]
+        way = self._graph.chain_to(node, _LONGEST_WAY)
+        if entry in way:
+            inside = way[way.index(entry) :]
+        else:  # the entry lies above, unless the whole way was read
+            inside = [entry, *way] if len(way) == _LONGEST_WAY else [node]
         first, *rest = (self._graph.object_at(n) for n in inside)
         # A bound method stands for its object.
         stands_for = [first.__self__] if type(first) is MethodType else []

@@ -92,11 +92,16 @@ NODE_GETTER(scan_size_of, PyLong_FromLongLong(scan->sizes[node]))
 NODE_GETTER(scan_kind_of, PyLong_FromLong(scan->kinds[node]))
 
 static PyObject *
-scan_chain_to(Scan *scan, PyObject *number)
+scan_chain_to(Scan *scan, PyObject *args)
 {
     int32_t node;
+    PyObject *number;
+    Py_ssize_t most = PY_SSIZE_T_MAX;
+    if (!PyArg_ParseTuple(args, "O|n", &number, &most)) {
+        return NULL;
+    }
     PyObject *chain = as_node(scan, number, &node) < 0 ? NULL : PyList_New(0);
-    while (chain != NULL && node >= 0) {
+    while (chain != NULL && node >= 0 && PyList_GET_SIZE(chain) < most) {
         if (append_new(chain, PyLong_FromLong(node)) < 0) {
             Py_CLEAR(chain);
         }
@@ -313,7 +318,7 @@ PyMethodDef questions_methods[] = {
      "find_at(address)\n--\n\nReturn the node of the object that lies there, or -1."},
     {"object_at", (PyCFunction)scan_object_at, METH_O, "Return the object of a node."},
     {"class_of", (PyCFunction)scan_class_of, METH_O, "Return the class of a node's object."},
-    {"chain_to", (PyCFunction)scan_chain_to, METH_O, "Return the nodes from a root to a node."},
+    {"chain_to", (PyCFunction)scan_chain_to, METH_VARARGS, "Return the nodes from a root to a node, or the last ones."},
     {"path_of", (PyCFunction)scan_path_of, METH_O, "Return the path at which a node lies."},
     {"size_of", (PyCFunction)scan_size_of, METH_O, "Return the bytes of a node itself."},
     {"kind_of", (PyCFunction)scan_kind_of, METH_O, "Return what a node is."},
