@@ -148,7 +148,7 @@ class Watching:
         if self._guard is not None:
             guard, self._guard, self._generation = self._guard, None, None
             words = f"{self._counted.total():,} generations of {self._most_counted}"
-            self._before.append((words, guard.run if guard.running else None))
+            self._before.append((words, _run_of(guard)))
             guard.abandon()
             self._counted.clear()
             self._is_many = False
@@ -238,6 +238,13 @@ class Watching:
                 "no generation was found, so nothing was measured; name a function that the "
                 "program calls again and again: --generation module:function"
             )
+
+
+def _run_of(guard: LeakGuard) -> Run | None:
+    """Return the run of a guard; None if it has none, or if that fails: the program goes on."""
+    with contextlib.suppress(Exception):
+        return guard.run if guard.running else None
+    return None
 
 
 def _left_behind(run: Run | None) -> str:
