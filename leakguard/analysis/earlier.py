@@ -26,9 +26,10 @@ def left_behind(run: Run) -> str | None:
 def diagnose_last(run: Run, earlier: Iterable[Run]) -> Report:
     """Return the report of the last loop of a process.
 
-    Among what it could not show is what ``earlier`` loops of the process left behind.
+    Among what it could not show is what those of ``earlier`` that are loops of this process left
+    behind.
     """
-    told = ((one, left_behind(one)) for one in earlier)
+    told = ((one, left_behind(one)) for one in earlier if _are_of_one_process(one, run))
     beside = tuple(
         f"what grew before, in {one.generation_count:,} generations of "
         f"{one.info.generation_means or 'an earlier loop'} (--all): {left}"
@@ -37,3 +38,9 @@ def diagnose_last(run: Run, earlier: Iterable[Run]) -> Report:
     )
     report = diagnose(run)
     return replace(report, limits=(*beside, *report.limits))
+
+
+def _are_of_one_process(one: Run, other: Run) -> bool:
+    known, same = one.info, other.info
+    told = (known.pid, known.host, known.command)
+    return known.pid is not None and told == (same.pid, same.host, same.command)

@@ -196,17 +196,10 @@ def _of_last_runs(runs: Sequence[Run]) -> Iterator[Report]:
     earlier: list[Run] = []
     for run in runs:
         if is_last(run):
-            yield diagnose_last(run, (one for one in earlier if _is_of_process(one, run)))
+            yield diagnose_last(run, earlier)
             earlier.clear()
         else:
             earlier.append(run)
-
-
-def _is_of_process(one: Run, other: Run) -> bool:
-    told = (one.info.pid, one.info.host, one.info.command)
-    return one.info.pid is not None and told == (
-        other.info.pid, other.info.host, other.info.command
-    )  # fmt: skip
 
 
 def is_last(run: Run) -> bool:
@@ -258,7 +251,7 @@ def read_processes(path: Path | str) -> tuple[Report, list[Report]]:
     if job is not None:
         return diagnose_job(job)
     *earlier, last = runs
-    reports = [diagnose_last(last, (one for one in earlier if _is_of_process(one, last)))]
+    reports = [diagnose_last(last, earlier)]
     return worst(reports), reports
 
 

@@ -20,8 +20,9 @@ import statistics
 import struct
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 import torch
 
@@ -33,6 +34,9 @@ _SECONDS = 0.1
 # take are taken, and a loop alone has its caches after less.
 _WARM = {LATER: 8.0, NOTHING: 1.0}
 _ROUNDS = 7
+
+
+T = TypeVar("T", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,19 +90,28 @@ def _played(
     return number
 
 
+class Turning(Protocol[T]):
+    """What plays a turn each time it is asked, and returns what that took."""
+
+    def turn(self) -> T: ...
+
+
+def neighbours(alone: Turning[T], beside: Turning[T], turns: int) -> Iterator[tuple[T, T]]:
+    """Yield what neighbouring turns took, beside and alone; each begins every other time."""
+    for number in range(turns):
+        first, second = (alone, beside) if number % 2 else (beside, alone)
+        took = {first: first.turn(), second: second.turn()}
+        yield took[beside], took[alone]
+
+
 def couple(loop: loops.Loop, times: int, way: str, turns: int) -> float:
     """Return the median ratio of the CPU time of neighbours, with the way and without."""
     alone, beside = child(loop, times, NOTHING), child(loop, times, way)
-    ratios = []
     try:
-        for number in range(turns):
-            first, second = (alone, beside) if number % 2 else (beside, alone)
-            took = {first: first.turn(), second: second.turn()}
-            ratios.append(took[beside] / took[alone])
+        return statistics.median(one / other for one, other in neighbours(alone, beside, turns))
     finally:
         alone.end()
         beside.end()
-    return statistics.median(ratios)
 
 
 def main() -> None:

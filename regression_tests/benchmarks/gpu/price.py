@@ -26,6 +26,7 @@ import torch
 from torch import nn
 
 from leakguard import LeakGuard
+from regression_tests.benchmarks.births.turns import neighbours
 
 _SECONDS = 0.5
 _WARM = 10.0
@@ -140,11 +141,8 @@ def couple(name: str, way: str, device: str, steps: int, turns: int) -> tuple[fl
     common = ["--device", device, "--steps", str(steps), "--only", name, "--play"]
     alone, beside = Child(*common, NOTHING), Child(*common, way)
     alone.answer(), beside.answer()
-    ratios = []
-    for number in range(turns):
-        first, second = (alone, beside) if number % 2 else (beside, alone)
-        took = {first: first.turn(), second: second.turn()}
-        ratios.append([a / b for a, b in zip(took[beside], took[alone], strict=True)])
+    took = neighbours(alone, beside, turns)
+    ratios = [[a / b for a, b in zip(one, other, strict=True)] for one, other in took]
     alone.end()
     beside.end()
     times, cpu = zip(*ratios, strict=True)

@@ -8,7 +8,6 @@
 #include "births.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 
 #ifdef __x86_64__
 
@@ -27,12 +26,10 @@ static void *allocator;
 static __attribute__((noinline)) void
 handed_out(void *block, size_t size, int due)
 {
-    int error = errno;
     died(block);
     if (due) {
         born(DEVICE, block, size);
     }
-    errno = error;
 }
 
 /* Exceptions of C++ pass through here. */
