@@ -6,7 +6,7 @@ returns a ``Growth`` if ``series/``, the only judge of a list of numbers, finds 
 
 ``account`` subtracts what one growth explains of another: a gauge explains its buffer, a container
 its objects, and objects their memory. ``object_defects`` decides which types and which container
-belong together, with ``group`` and ``group_holders``. Growth that must be reported is a ``Defect``;
+belong together, with ``group`` and ``group_holders``. Growth that must be reported is a ``Row``;
 healthy growth is ``Cleared``, with the reason.
 
 ``evidence`` alone decides how many measurements make a leak. ``place_in_loop`` finds phase and

@@ -14,9 +14,8 @@ from leakguard.analysis.balance import balance_of, too_little, unexplained
 from leakguard.analysis.behind import in_front_of, with_memory_behind
 from leakguard.analysis.case import Case, Judged, slope
 from leakguard.analysis.consequence import joined
-from leakguard.analysis.defect import Defect, born_elsewhere, line_of, with_birth
 from leakguard.analysis.device_memory import shared_out
-from leakguard.analysis.group_holders import as_many, keeps_nothing
+from leakguard.analysis.entries import as_many, keeps_nothing
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.healthy import (
     ended,
@@ -36,8 +35,9 @@ from leakguard.analysis.live_memory import (
     levelled_off,
     objects_rate,
 )
-from leakguard.analysis.object_defects import object_defects
+from leakguard.analysis.objects import object_rows
 from leakguard.analysis.pace import adds_up
+from leakguard.analysis.row import Row, born_elsewhere, line_of, with_birth
 from leakguard.analysis.timeline import gauge_reader
 from leakguard.analysis.tolerance import (
     MAJORITY,
@@ -67,7 +67,7 @@ _LIVE = frozenset({"live_memory", "heap_in_use", "rss_anonymous", "rss"})
 class Account:
     """The defects, the cleared growth with reasons, and how much of the growth both explain."""
 
-    defects: tuple[Defect, ...]
+    defects: tuple[Row, ...]
     cleared: tuple[Cleared, ...]
     balance: Balance | None = None
 
@@ -83,7 +83,7 @@ class _Settlement:
     def __init__(self, case: Case, growths: Sequence[Growth]) -> None:
         self.case = case
         self.growths = growths
-        self.defects: list[Defect] = []
+        self.defects: list[Row] = []
         self.cleared: list[Cleared] = []
         self.filling = [g for g in self._of("gauge") if g.fills]
         self.full_containers: tuple[Growth, ...] = ()
@@ -98,8 +98,8 @@ class _Settlement:
         self._metrics()
         self._live_memory()
         self._rest()
-        self.defects += [Defect(g, phase=g.phase) for g in self._of("peak", "copies")]
-        self.defects += [Defect(g, bytes_rate=g.bytes_rate) for g in self._of("child")]
+        self.defects += [Row(g, phase=g.phase) for g in self._of("peak", "copies")]
+        self.defects += [Row(g, bytes_rate=g.bytes_rate) for g in self._of("child")]
         self._join_rest()
         told = tuple(self.defects)
         self.defects = [d if d.birth else with_birth(self.case, d, told) for d in told]
@@ -114,16 +114,14 @@ class _Settlement:
 
     def _gauges(self) -> None:
         self.cleared += map(filling_gauge, self.filling)
-        self.defects += [Defect(g) for g in self._of("gauge") if not g.fills]
+        self.defects += [Row(g) for g in self._of("gauge") if not g.fills]
 
     def _cycles(self) -> None:
         for growth in self._of("cycles"):
             if growth.healthy is not None:
                 self.cleared.append(Cleared(growth.name, growth.pattern, growth.healthy))
             else:
-                self.defects.append(
-                    Defect(growth, phase=growth.phase, bytes_rate=growth.bytes_rate)
-                )
+                self.defects.append(Row(growth, phase=growth.phase, bytes_rate=growth.bytes_rate))
 
     # -- objects -----------------------------------------------------------------------------------
 
@@ -140,10 +138,10 @@ class _Settlement:
             for growing in self._of("type")
             if growing.name not in garbage and not _follows_a_gauge(growing, gauges)
         ]
-        objects = object_defects(self.case, types, containers, [c.metric for c in self.cleared])
+        objects = object_rows(self.case, types, containers, [c.metric for c in self.cleared])
         self.full_containers = objects.filling
         self.cleared += map(filling_container, objects.filling)
-        for defect in (with_birth(self.case, found) for found in objects.defects):
+        for defect in (with_birth(self.case, found) for found in objects.rows):
             if went_on(self.case, defect):
                 self.defects.append(defect)
             else:
@@ -158,7 +156,7 @@ class _Settlement:
             held_by = "" if growth.holder is None else growth.holder.path
             alike = (d for d in self.defects if d.lead.type == growth.type)
             if not any(held_by.startswith(d.held_by or "") for d in alike):
-                self.defects.append(Defect(growth))
+                self.defects.append(Row(growth))
 
     # -- numbers of the process --------------------------------------------------------------------
 
@@ -171,7 +169,7 @@ class _Settlement:
                 self.defects = shared_out(self.case, self.defects, filling, growth)
             elif growth.name not in _LIVE and not self._explains_metric(growth):
                 phase = growth.main_phase
-                self.defects.append(Defect(growth, phase=phase, bytes_rate=growth.bytes_rate))
+                self.defects.append(Row(growth, phase=phase, bytes_rate=growth.bytes_rate))
 
     def _explains_metric(self, growth: Growth) -> bool:
         """True if a finding already names the objects behind a number."""
@@ -236,7 +234,7 @@ class _Settlement:
         elif cache is not None:
             self.cleared.append(cache)
         else:
-            self.defects.append(Defect(made, phase=growth.main_phase, bytes_rate=rest))
+            self.defects.append(Row(made, phase=growth.main_phase, bytes_rate=rest))
 
     def _made(self, growth: Growth, in_objects: bool) -> Growth:
         """Return growth of live memory with its kind: a graph, larger objects, or native."""
@@ -270,15 +268,15 @@ class _Settlement:
                 self._add_to(maker, size)
                 self.defects.remove(rest)
 
-    def _maker(self, rest: float) -> Defect | None:
+    def _maker(self, rest: float) -> Row | None:
         """Return the defect whose line made memory that nothing explains; None if none did."""
         return next((d for d in self.defects if rest > 0 and self._has_made(d, rest)), None)
 
-    def _add_to(self, defect: Defect, size: float) -> None:
+    def _add_to(self, defect: Row, size: float) -> None:
         grown = replace(defect, bytes_rate=(defect.bytes_rate or 0.0) + size)
         self.defects[self.defects.index(defect)] = grown
 
-    def _has_made(self, defect: Defect, rest: float) -> bool:
+    def _has_made(self, defect: Row, rest: float) -> bool:
         """Return whether the line of a defect left about as much as the rest that is not told."""
         line = line_of(defect)
         if line is None:
@@ -348,7 +346,7 @@ class _Settlement:
         self.defects = [defect for defect in self.defects if defect not in small]
         self.cleared += map(negligible, small)
 
-    def _is_small(self, defect: Defect) -> bool:
+    def _is_small(self, defect: Row) -> bool:
         lead, rate = defect.lead, defect.bytes_rate
         if rate is None or lead.watched is not None or is_handle(lead.type):
             return False
@@ -383,7 +381,7 @@ class _Settlement:
 # -- gauges ----------------------------------------------------------------------------------------
 
 
-def _is_of_leaves(defect: Defect) -> bool:
+def _is_of_leaves(defect: Row) -> bool:
     """Return whether a defect is of numbers or texts, which keep no other object alive."""
     return keeps_nothing(defect.lead.type or defect.lead.name)
 

@@ -11,10 +11,10 @@ from dataclasses import replace
 
 from leakguard.analysis.case import Case, Judged
 from leakguard.analysis.contribution import Contribution
-from leakguard.analysis.defect import Defect, born_elsewhere
 from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.live_memory import extended
 from leakguard.analysis.pace import daily
+from leakguard.analysis.row import Row, born_elsewhere
 from leakguard.analysis.tolerance import MAJORITY, PLURALITY
 from leakguard.model import Cleared
 from leakguard.model.balance import Balance
@@ -36,7 +36,7 @@ _OUTSIDE_OF_ALLOCATORS = frozenset({"mapped", "address_space", "rss_shared", "pr
 _TYPES = 4
 
 
-def balance_of(case: Case, defects: Iterable[Defect], cleared: Iterable[Cleared]) -> Balance | None:
+def balance_of(case: Case, defects: Iterable[Row], cleared: Iterable[Cleared]) -> Balance | None:
     """Return how much of the growth of live memory is explained; None if it does not grow."""
     memory = case.memory()
     if memory is None or not memory.may_grow:
@@ -55,7 +55,7 @@ def _healthy_bytes(item: Cleared, memory: Judged) -> float:
     return memory.verdict.rate if item.metric == memory.series.name else 0.0
 
 
-def _explains_nothing(defect: Defect) -> bool:
+def _explains_nothing(defect: Row) -> bool:
     return (
         defect.lead.source == "rest"
         or defect.kind in _ELSEWHERE
@@ -81,9 +81,7 @@ def is_trifle(item: Cleared, memory: Judged) -> bool:
     return item.metric == memory.series.name and item.pattern == "growing"
 
 
-def unexplained(
-    case: Case, growth: Growth, defects: Sequence[Defect], balance: Balance
-) -> Defect | None:
+def unexplained(case: Case, growth: Growth, defects: Sequence[Row], balance: Balance) -> Row | None:
     """Return the unexplained rest as a defect, if objects became larger by as much.
 
     Else it is a defect if it is a large share, or if a line made it.
@@ -92,7 +90,7 @@ def unexplained(
     apart = replace(growth, rate=rest, bytes_rate=rest, interval=None)
     larger = extended(case, apart, {name for defect in defects for name in _types_of(defect)})
     if larger is not None and larger.holder is not None:
-        return Defect(larger, phase=growth.main_phase, bytes_rate=rest)
+        return Row(larger, phase=growth.main_phase, bytes_rate=rest)
     if rest < _MADE_BY_A_LINE * balance.growth:
         return None
     if rest < PLURALITY * balance.growth and born_elsewhere(case, rest, defects) is None:
@@ -118,10 +116,10 @@ def unexplained(
         evidence=tuple(Evidence(growth.name, sentence) for sentence in found),
         fix=_fix(phase),
     )
-    return Defect(lead, phase=phase, bytes_rate=rest)
+    return Row(lead, phase=phase, bytes_rate=rest)
 
 
-def _types_of(defect: Defect) -> Iterator[str]:
+def _types_of(defect: Row) -> Iterator[str]:
     """Yield the types that a defect tells of, and the type of its container's entries."""
     for growing in (defect.lead, *defect.beside, *filter(None, (defect.container,))):
         yield growing.type or growing.name
@@ -135,7 +133,7 @@ def _fix(phase: str | None) -> str:
     )
 
 
-def _phase_of_rest(added: Contribution, defects: Iterable[Defect], rest: float) -> str | None:
+def _phase_of_rest(added: Contribution, defects: Iterable[Row], rest: float) -> str | None:
     """Return the phase that adds most of the rest, once the bytes of findings are subtracted."""
     left = {phase: size for phase, size in added.usual.items() if phase and "/" not in phase}
     for defect in defects:
@@ -157,7 +155,7 @@ def _where(case: Case) -> str | None:
     return None if not said else f"per generation: {', '.join(said)}"
 
 
-def _types_that_rose(case: Case, defects: Iterable[Defect]) -> str | None:
+def _types_that_rose(case: Case, defects: Iterable[Row]) -> str | None:
     """Name the types outside the defects that gained most bytes from the first look to the last."""
     looks = case.timeline.counted_since(None)
     if len(looks) < 2:

@@ -9,18 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from leakguard.analysis.defect import Defect, with_native
 from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.knowledge import BEHIND_ADVICE, is_handle
 from leakguard.analysis.live_memory import gained
 from leakguard.analysis.remedy import remedy
+from leakguard.analysis.row import Row, with_native
 from leakguard.model.metric import METRICS
 from leakguard.model.units import format_change
 
 
-def in_front_of(
-    defects: Iterable[Defect], growth: Growth, *, made_elsewhere: bool
-) -> Defect | None:
+def in_front_of(defects: Iterable[Row], growth: Growth, *, made_elsewhere: bool) -> Row | None:
     """Return the defect of the objects that own growth of live memory; None if none do.
 
     Native memory belongs to objects that grow in the same phase, if the phase of both is known. If
@@ -34,7 +32,7 @@ def in_front_of(
     return next(owners, None)
 
 
-def with_memory_behind(front: Defect, growth: Growth, rest: float) -> Defect:
+def with_memory_behind(front: Row, growth: Growth, rest: float) -> Row:
     """Return a defect with the ``rest`` of the growth of live memory as its own.
 
     A line of the program asks for what lies behind objects of a library, so none of it is native.
@@ -54,12 +52,12 @@ def with_memory_behind(front: Defect, growth: Growth, rest: float) -> Defect:
     return replace(whole, lead=lead, native_rate=0.0)
 
 
-def _owns_memory(defect: Defect, made_elsewhere: bool) -> bool:
+def _owns_memory(defect: Row, made_elsewhere: bool) -> bool:
     is_frozen = defect.lead.name == "gc_frozen"
     owns = is_frozen or _is_of_an_extension(defect) or defect.kind == "autograd"
     return owns or (is_handle(defect.lead.type) and not made_elsewhere)
 
 
-def _is_of_an_extension(defect: Defect) -> bool:
+def _is_of_an_extension(defect: Row) -> bool:
     holder = None if defect.container is None else defect.container.holder
     return holder is not None and "extension" in holder.traits

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from leakguard.analysis.defect import Defect
 from leakguard.analysis.knowledge import is_handle, place_of
+from leakguard.analysis.row import Row
 from leakguard.analysis.tolerance import SAME_COUNT, same
 from leakguard.model.census import GRAPH_NODE
 
@@ -21,7 +21,7 @@ from leakguard.model.census import GRAPH_NODE
 _MOST_EACH = 256
 
 
-def joined(defects: Sequence[Defect]) -> list[Defect]:
+def joined(defects: Sequence[Row]) -> list[Row]:
     """Return the defects, with each defect that follows from another merged into its cause."""
     causes = {id(d): cause for d in defects if (cause := _cause(d, defects)) is not None}
     return [
@@ -31,7 +31,7 @@ def joined(defects: Sequence[Defect]) -> list[Defect]:
     ]
 
 
-def _cause(defect: Defect, defects: Sequence[Defect]) -> Defect | None:
+def _cause(defect: Row, defects: Sequence[Row]) -> Row | None:
     """Return the defect that ``defect`` follows from, which must grow in the same phase."""
     others = (d for d in defects if d is not defect and d.phase == defect.phase)
     if defect.lead.type == GRAPH_NODE and defect.container is None:
@@ -43,36 +43,36 @@ def _cause(defect: Defect, defects: Sequence[Defect]) -> Defect | None:
     return next((d for d in others if _is_owner(d) and _comes_with(defect, d)), None)
 
 
-def _keeps_graphs(defect: Defect) -> bool:
+def _keeps_graphs(defect: Row) -> bool:
     return defect.container is not None and defect.container.keeps_graphs
 
 
-def _is_strong(defect: Defect) -> bool:
+def _is_strong(defect: Row) -> bool:
     """True for a defect with a container that holds its entries by strong references."""
     return defect.container is not None and not defect.container.is_weak
 
 
-def _is_account(defect: Defect) -> bool:
+def _is_account(defect: Row) -> bool:
     """True for records that the interpreter keeps in a container of its own."""
     holder = None if defect.container is None else defect.container.holder
     place = None if holder is None else place_of(holder)
     return place is not None and place.account
 
 
-def _is_owner(defect: Defect) -> bool:
+def _is_owner(defect: Row) -> bool:
     """True for handles, such as pools and writers, in a container of the program."""
     held = defect.container is not None and defect.container.holder is not None
     return held and not _is_account(defect) and is_handle(defect.lead.type)
 
 
-def _comes_with(defect: Defect, owner: Defect) -> bool:
+def _comes_with(defect: Row, owner: Row) -> bool:
     """True if ``defect`` gains a whole number of objects per object of ``owner``."""
     each = (defect.lead.rate or 0.0) / (owner.lead.rate or 1.0)
     whole = round(each)
     return 1 <= whole <= _MOST_EACH and same(each, whole, SAME_COUNT)
 
 
-def _with(defect: Defect, following: Sequence[Defect]) -> Defect:
+def _with(defect: Row, following: Sequence[Row]) -> Row:
     if not following:
         return defect
     beside = (*defect.beside, *(d.lead for d in following))

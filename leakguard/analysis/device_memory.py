@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from leakguard.analysis.case import Case
-from leakguard.analysis.defect import Defect
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.holders import holder_of_device
+from leakguard.analysis.row import Row
 from leakguard.analysis.tolerance import MAJORITY
 
 # Kinds of defects whose bytes have those of tensors on devices in them.
@@ -16,8 +16,8 @@ _OF_TENSORS = ("tensors", "autograd")
 
 
 def shared_out(
-    case: Case, defects: Sequence[Defect], filling: Sequence[Growth], growth: Growth
-) -> list[Defect]:
+    case: Case, defects: Sequence[Row], filling: Sequence[Growth], growth: Growth
+) -> list[Row]:
     """Return the defects with what they gain on a GPU; one more if they do not keep most of it.
 
     ``growth`` is what the GPU gained. ``filling`` are containers with a bound, which may keep it
@@ -28,18 +28,18 @@ def shared_out(
     if known is not None:
         return known
     phase = growth.main_phase
-    return [*defects, Defect(growth, (), holder, phase, bytes_rate=growth.bytes_rate)]
+    return [*defects, Row(growth, (), holder, phase, bytes_rate=growth.bytes_rate)]
 
 
-def _held(defect: Defect, holder: Growth | None) -> Defect:
+def _held(defect: Row, holder: Growth | None) -> Row:
     """Return a defect of tensors with the holder on the GPU if it has none."""
     is_free = defect.held_by is None and defect.kind in _OF_TENSORS
     return replace(defect, container=holder) if is_free else defect
 
 
 def _shared_out(
-    defects: Sequence[Defect], filling: Sequence[Growth], growth: Growth
-) -> list[Defect] | None:
+    defects: Sequence[Row], filling: Sequence[Growth], growth: Growth
+) -> list[Row] | None:
     """Return the defects with what they gain on a GPU; None if they do not keep most of it."""
     rate = growth.rate or 0.0
     gains = [_gain(defect) for defect in defects]
@@ -53,7 +53,7 @@ def _shared_out(
     ]
 
 
-def _gain(defect: Defect) -> float:
+def _gain(defect: Row) -> float:
     container, lead = defect.container or defect.lead, defect.lead
     are_leads = container.holder is not None and lead.type == container.holder.element
     on_devices = container.on_devices(lead.rate if are_leads else container.rate)
@@ -62,7 +62,7 @@ def _gain(defect: Defect) -> float:
     return on_devices or (defect.bytes_rate or 0.0 if unknown else 0.0)
 
 
-def _with(defect: Defect, gain: float, phase: str | None) -> Defect:
+def _with(defect: Row, gain: float, phase: str | None) -> Row:
     """Return a defect with its gain on devices, and with the phase of most of that if it has none.
 
     The gain is not added to bytes that have it, as those of tensors do.

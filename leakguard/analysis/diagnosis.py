@@ -12,9 +12,9 @@ from leakguard.analysis.balance import is_trifle
 from leakguard.analysis.case import Case
 from leakguard.analysis.death import death_of
 from leakguard.analysis.forecast import run_forecast
-from leakguard.analysis.ledger import ledger, ledger_history
 from leakguard.analysis.limits import limits, undecided
 from leakguard.analysis.naming import headline, named
+from leakguard.analysis.rss_ledger import ledger, ledger_history
 from leakguard.analysis.sensitivity import least_told_words
 from leakguard.analysis.sources import SOURCES
 from leakguard.analysis.spacing import evenly_spaced

@@ -10,7 +10,6 @@ from leakguard.analysis.evidence import memory_witness
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.place_in_loop import phase_of_memory
 from leakguard.analysis.tolerance import (
-    MAJORITY,
     MATERIAL_BYTES,
     NOTABLE_BYTES,
     NOTABLE_COUNTED,
@@ -48,11 +47,6 @@ def weight(entry: tuple[str | None, list[Growth]]) -> tuple[bool, float]:
     return phase is None, -known_bytes(group)
 
 
-def names_of(group: Iterable[Growth]) -> set[str]:
-    """Return the names of the types in a group."""
-    return {growing.name for growing in group}
-
-
 def known_bytes(group: Iterable[Growth]) -> float:
     """Return the bytes per generation that types gain; types without sizes count as 0."""
     return sum(growing.bytes_rate or 0.0 for growing in group)
@@ -61,14 +55,6 @@ def known_bytes(group: Iterable[Growth]) -> float:
 def is_programs(growing: Growth) -> bool:
     """Return True for a class of the program, or for a type that the user watches."""
     return growing.watched is not None or is_users(growing.name)
-
-
-def is_kept(group: list[Growth], kept: float) -> bool:
-    """True for builtin objects if known containers retain at least half of their bytes.
-
-    ``kept`` is what containers gain that fill or already are defects, in bytes per generation.
-    """
-    return not is_programs(group[0]) and MAJORITY * known_bytes(group) <= kept
 
 
 def is_telling(case: Case, group: list[Growth]) -> bool:

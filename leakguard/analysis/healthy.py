@@ -7,8 +7,8 @@ from itertools import pairwise
 
 from leakguard.analysis.case import Case
 from leakguard.analysis.class_owner import is_users
-from leakguard.analysis.defect import Defect
 from leakguard.analysis.growth import Growth
+from leakguard.analysis.row import Row
 from leakguard.analysis.sources.containers import looks_at_holders
 from leakguard.analysis.sources.types import KINDS
 from leakguard.analysis.tolerance import FEWEST_LOOKS, MATERIAL_BYTES
@@ -42,7 +42,7 @@ def filling_container(container: Growth) -> Cleared:
     )
 
 
-def ended(defect: Defect) -> Cleared:
+def ended(defect: Row) -> Cleared:
     """Clear growth that some looks saw and that then stopped."""
     lead = defect.lead
     name = defect.held_by or lead.type or lead.name
@@ -55,9 +55,7 @@ def ended(defect: Defect) -> Cleared:
     )
 
 
-def held_more(
-    case: Case, defects: Sequence[Defect], cleared: Sequence[Cleared]
-) -> Iterator[Cleared]:
+def held_more(case: Case, defects: Sequence[Row], cleared: Sequence[Cleared]) -> Iterator[Cleared]:
     """Clear what containers gained in looks that are too few to tell whether it goes on.
 
     Everything that grew is told. A container counts here if it could hold all that the program has
@@ -97,7 +95,7 @@ def _is_own(name: str) -> bool:
     return is_users(name) or name in KINDS
 
 
-def negligible(defect: Defect) -> Cleared:
+def negligible(defect: Row) -> Cleared:
     """Clear objects that add a few bytes per generation."""
     rate, name = defect.bytes_rate or 0.0, defect.held_by or defect.lead.type or defect.lead.name
     after = format_bytes(1000 * rate)

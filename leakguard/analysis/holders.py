@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from leakguard.analysis.case import Case
 from leakguard.analysis.class_owner import is_users
-from leakguard.analysis.group_holders import IN_FRONT
+from leakguard.analysis.entries import IN_FRONT
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.sources.containers import (
     GUARDS_OWN,

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from leakguard.analysis.case import Case
-from leakguard.analysis.defect import Defect
 from leakguard.analysis.evidence import is_confirmed, verdict, witnesses
 from leakguard.analysis.forecast import with_forecast
 from leakguard.analysis.growth import Evidence, Growth
@@ -15,13 +14,14 @@ from leakguard.analysis.knowledge.known_leaks import known_leak
 from leakguard.analysis.origin import with_birthplace, with_origin
 from leakguard.analysis.place_in_loop import loose_start, memory_start
 from leakguard.analysis.remedy import UNHELD_ADVICE, name_of, native_remedy, release, remedy
+from leakguard.analysis.row import Row
 from leakguard.analysis.timeline import count_reader
 from leakguard.analysis.tolerance import SEEN_AGAIN, SEEN_ONCE
 from leakguard.model import Finding, Holder, Hop, Proof, Run
 from leakguard.model.census import GRAPH_NODE
 from leakguard.model.units import format_change, format_number
 
-# A finding is named after one type (``Defect.lead``). This is the most other types that the finding
+# A finding is named after one type (``Row.lead``). This is the most other types that the finding
 # also names, because they grow for the same reason. Chosen: three fit on one line.
 _COMPANIONS = 3
 _WORDS = {
@@ -38,7 +38,7 @@ _SELDOM = 0.5
 _HEX_DIGITS = 12
 
 
-def named(case: Case, defect: Defect) -> Finding:
+def named(case: Case, defect: Row) -> Finding:
     """Return the finding of a defect, with origin, library and forecast if they are known."""
     packages = case.run.info.packages
     finding = _with_holder_sought(case.run, _traced(case, defect))
@@ -48,7 +48,7 @@ def named(case: Case, defect: Defect) -> Finding:
     return with_forecast(case, finding)
 
 
-def _traced(case: Case, defect: Defect) -> Finding:
+def _traced(case: Case, defect: Row) -> Finding:
     """Return the finding with the line that made its objects.
 
     Native memory of the objects is left out while the line is searched, because no line makes it.
@@ -158,7 +158,7 @@ def _proof(case: Case, holder: Holder | None) -> Proof | None:
     return next((p for p in tried if holder is not None and p.held_by == holder.path), None)
 
 
-def _finding(case: Case, defect: Defect) -> Finding:
+def _finding(case: Case, defect: Row) -> Finding:
     lead, container = defect.lead, defect.container
     holder = (container or lead).holder
     since = _since(case, lead, container)
@@ -210,7 +210,7 @@ def _way(lead: Growth, holder: Holder | None) -> tuple[Hop, ...]:
     return (*holder.trace, *holder.onward) if reaches else holder.trace
 
 
-def _fingerprint(defect: Defect, holder: Holder | None) -> str:
+def _fingerprint(defect: Row, holder: Holder | None) -> str:
     """Return the holder's fingerprint if it has one, else one made from the defect's names."""
     lead = defect.lead
     if lead.source in ("type", "container") and holder is not None and holder.fingerprint:
@@ -234,7 +234,7 @@ def _since(case: Case, lead: Growth, container: Growth | None) -> int | None:
     return min((g for g in (lead.since, memory_start(case)) if g is not None), default=None)
 
 
-def _confidence_reason(defect: Defect, evidence: list[Evidence]) -> str:
+def _confidence_reason(defect: Row, evidence: list[Evidence]) -> str:
     lead = defect.lead
     if lead.reason is not None:
         return lead.reason

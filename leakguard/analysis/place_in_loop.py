@@ -55,3 +55,12 @@ def memory_start(case: Case) -> int | None:
         return None
     first = next(iter(memory.series.generations), None)
     return first if memory.started_at is None else memory.started_at
+
+
+def process_bytes(case: Case, lead: Growth, phase: str | None) -> float | None:
+    """Return the growth of the process's memory in a phase, for objects without known sizes."""
+    shares = (
+        case.contribution(metric, lead.since).by_phase.get(phase, 0.0)
+        for metric in ("heap_in_use", "rss")
+    )
+    return next((share for share in shares if share > 0), None)

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from leakguard import diagnose
 from leakguard.analysis.consequence import joined
-from leakguard.analysis.defect import Defect
 from leakguard.analysis.growth import Growth
+from leakguard.analysis.row import Row
 from leakguard.model import Expectation, Holder, Run
 from leakguard.model.census import GRAPH_NODE
 from leakguard.model.holder import Hop
@@ -16,14 +16,14 @@ from leakguard.testing import RunStory, State
 POOL, THREAD = "multiprocessing.pool.Pool", "threading.Thread"
 
 
-def kept(type_name: str, rate: float, path: str | None, phase: str = "evaluate") -> Defect:
+def kept(type_name: str, rate: float, path: str | None, phase: str = "evaluate") -> Row:
     """Return the defect of a type of which ``rate`` more are held at ``path`` each generation."""
     lead = Growth("type", type_name, "instances", type=type_name, rate=rate)
     if path is None:
-        return Defect(lead, phase=phase, bytes_rate=100.0)
+        return Row(lead, phase=phase, bytes_rate=100.0)
     held = Growth("container", path, "container", type=type_name, rate=rate)
     held = replace(held, holder=Holder(path, type_name, 10))
-    return Defect(lead, container=held, phase=phase, bytes_rate=100.0)
+    return Row(lead, container=held, phase=phase, bytes_rate=100.0)
 
 
 def run(kept_type: str) -> Run:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from leakguard.analysis import diagnose
-from leakguard.analysis.ledger import ledger, ledger_history
+from leakguard.analysis.rss_ledger import ledger, ledger_history
 from leakguard.model import Census, Run, RunInfo, Snapshot, Storage
 from leakguard.model.ledger import PARTS
 

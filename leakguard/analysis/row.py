@@ -18,7 +18,7 @@ _OF_BYTES = frozenset({"native", "memory"})
 
 
 @dataclass(frozen=True, slots=True)
-class Defect:
+class Row:
     """One thing to report: the growth it is named after, what grows with it, and what holds it.
 
     Attributes:
@@ -64,7 +64,7 @@ class Defect:
         return None if holder is None else holder.path
 
 
-def with_birth(case: Case, defect: Defect, others: Sequence[Defect] = ()) -> Defect:
+def with_birth(case: Case, defect: Row, others: Sequence[Row] = ()) -> Row:
     """Return a defect with the births of what it gains, and with the phase that births show.
 
     What lines made for ``others``, or as the line of another, is no memory without a holder.
@@ -82,19 +82,19 @@ def with_birth(case: Case, defect: Defect, others: Sequence[Defect] = ()) -> Def
     return replace(defect, birth=birth, phase=birth.phase or None)
 
 
-def born_elsewhere(case: Case, rate: float, defects: Sequence[Defect]) -> Birth | None:
+def born_elsewhere(case: Case, rate: float, defects: Sequence[Row]) -> Birth | None:
     """Return the births of about ``rate`` bytes per generation that no defect accounts for."""
     holders = (defect.held_by for defect in defects)
     return case.births.of_bytes(rate, set(map(line_of, defects)), filter(None, holders))
 
 
-def line_of(defect: Defect) -> str | None:
+def line_of(defect: Row) -> str | None:
     """Return the line that made what a defect gains; None if births do not tell it."""
     place = None if defect.birth is None else defect.birth.place
     return None if place is None else place.place
 
 
-def with_native(defect: Defect, rate: float, size: float) -> Defect:
+def with_native(defect: Row, rate: float, size: float) -> Row:
     """Return a defect of objects and native memory that together grow by ``rate``.
 
     ``rate`` is in bytes per generation. ``size`` bytes of native memory are added to what the

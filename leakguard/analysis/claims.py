@@ -1,0 +1,199 @@
+"""What explains the growth of a type: each claim that a row can lay to it, with its strength.
+
+A claim returns the row that accounts for a type, with the bytes that this row gains by it. The
+strongest claim that applies decides, whatever the order of the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from leakguard.analysis.group import is_programs, known_bytes
+from leakguard.analysis.growth import Growth
+from leakguard.analysis.knowledge import keeps_self, place_of
+from leakguard.analysis.row import Row
+from leakguard.analysis.tolerance import MAJORITY, SAME_COUNT, same
+from leakguard.model.census import GRAPH_NODE
+
+# The most builtin objects in each entry that are recognized by their number alone. Chosen: with a
+# larger factor, two growths that have nothing to do with each other would often fit by chance.
+_MOST_EACH = 5
+
+
+class Room:
+    """What a row keeps, and how much of that no type has been accounted for yet.
+
+    Attributes:
+        row: the row.
+        entries: what the row's container gains.
+        names: the types that the row is named after.
+        whole: the bytes per generation that the row keeps.
+        left: the part of them that is not accounted for.
+    """
+
+    def __init__(self, row: Row) -> None:
+        self.row = row
+        self.entries = row.container or row.lead
+        graphs = {"torch.Tensor", GRAPH_NODE} if self.entries.keeps_graphs else set()
+        self.names = {row.lead.name, row.lead.type, self.entries.type, *graphs}
+        self.whole = self.left = max(row.bytes_rate or 0.0, self.entries.kept_rate)
+
+    def is_near(self, growing: Growth) -> bool:
+        """Return whether the row may be in the phase that adds a type."""
+        return growing.main_phase is None or self.row.phase in (growing.main_phase, None)
+
+    def takes(self, size: float) -> None:
+        """Account for ``size`` bytes of what the row keeps."""
+        self.left = max(self.left - size, 0.0)
+
+
+class Asked(NamedTuple):
+    """A type that asks for a row, among the types that its phase adds.
+
+    Attributes:
+        growing: what the rows that are named after the type leave of its growth.
+        group: the types that the same phase adds, what is told of them left out.
+        rooms: what each row has room for.
+        types: all types that grow, with their whole growth.
+    """
+
+    growing: Growth
+    group: list[Growth]
+    rooms: list[Room]
+    types: dict[str, Growth]
+
+    @property
+    def size(self) -> float:
+        """Bytes per generation that ask for a row."""
+        return self.growing.bytes_rate or 0.0
+
+
+class Taken(NamedTuple):
+    """The row that accounts for a type, and the bytes per generation that the row gains by it."""
+
+    room: Room
+    size: float = 0.0
+
+
+#: Returns the row that accounts for a type, or None if the claim does not apply.
+Claims: TypeAlias = "Callable[[Asked], Taken | None]"
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One way in which a row accounts for a type.
+
+    Attributes:
+        name: why the type is the row's.
+        strength: a claim decides if none of greater strength applies.
+        taken: returns the row.
+    """
+
+    name: str
+    strength: int
+    taken: Claims
+
+
+def claimed(asked: Asked) -> Taken | None:
+    """Return the row that has the strongest claim to a type; None if none has any."""
+    ranked = sorted(CLAIMS, key=lambda claim: -claim.strength)
+    return next((taken for c in ranked if (taken := c.taken(asked)) is not None), None)
+
+
+def apart(growing: Growth, rooms: list[Room]) -> tuple[float, float]:
+    """Return the objects and the bytes of a type that the rows named after it leave.
+
+    What they take of their rooms is accounted for.
+    """
+    count, size = growing.rate or 0.0, growing.bytes_rate or 0.0
+    for room in (room for room in rooms if growing.name in room.names):
+        if growing.name == room.entries.type:
+            taken = min(room.entries.rate or 0.0, count)
+            used = taken / count * size if count else size
+        else:
+            taken, used = count, min(size, room.left)
+        room.takes(used)
+        count, size = count - taken, size - used
+    return count, size
+
+
+def is_elsewhere(row: Row, gained: float) -> bool:
+    """Return whether most of what objects gain is not in a row's container, as far as it is known.
+
+    What graphs and threads keep is behind them, in C code and in frames.
+    """
+    container = row.container
+    if container is None or container.holder is None or container.keeps_graphs:
+        return False
+    place = place_of(container.holder)
+    in_it = max(row.bytes_rate or 0.0, container.on_devices(container.rate))
+    return (place is None or place.kind is None) and 0 < in_it < MAJORITY * gained
+
+
+def _in_its_keys(asked: Asked) -> Taken | None:
+    """A cache on a method keeps the instances of its class."""
+    caches = (r for r in asked.rooms if keeps_self(r.row.held_by or "", asked.growing.name))
+    cache = next(caches, None)
+    return None if cache is None else Taken(cache, max(asked.size - cache.whole, 0.0))
+
+
+def _in_its_phase(asked: Asked) -> Taken | None:
+    """Rows of the same phase keep most of the bytes, beside what is accounted for."""
+    near = [room for room in asked.rooms if room.is_near(asked.growing)]
+    if not near or MAJORITY * asked.size > sum(room.left for room in near):
+        return None
+    return Taken(max(near, key=lambda room: room.left))
+
+
+def _among_builtin(asked: Asked) -> Taken | None:
+    """All rows together keep most of what builtin types gain."""
+    if is_programs(asked.growing) or is_programs(asked.group[0]) or not asked.rooms:
+        return None
+    if MAJORITY * known_bytes(asked.group) > sum(room.left for room in asked.rooms):
+        return None
+    return Taken(max(asked.rooms, key=lambda room: room.left))
+
+
+def _of_its_type(asked: Asked) -> Taken | None:
+    """A row is named after the type, and no other container is known.
+
+    What a graph saved are tensors, which a container does not keep by itself.
+    """
+    room = next((r for r in _within_reach(asked) if asked.growing.name in r.names), None)
+    if room is None:
+        return None
+    return Taken(room, max(asked.size - room.whole, 0.0) if room.entries.keeps_graphs else 0.0)
+
+
+def _in_each_entry(asked: Asked) -> Taken | None:
+    """There are as many objects as a row has entries, or a few times as many."""
+    for room in _within_reach(asked):
+        if _each_has(asked, room) and not is_elsewhere(room.row, asked.size):
+            return Taken(room, asked.size)
+    return None
+
+
+def _within_reach(asked: Asked) -> Iterator[Room]:
+    """Yield the rows of the same phase, and those that keep as many bytes."""
+    return (r for r in asked.rooms if r.is_near(asked.growing) or asked.size <= r.whole)
+
+
+def _each_has(asked: Asked, room: Room) -> bool:
+    lead, most = room.row.lead, 1 if is_programs(asked.growing) else _MOST_EACH
+    gains = (lead, room.entries, asked.types.get(lead.name, lead))
+    return any(
+        same(asked.growing.rate or 0.0, times * (entries.rate or 0.0), SAME_COUNT)
+        for entries in gains
+        for times in range(1, most + 1)
+    )
+
+
+CLAIMS = (
+    Claim("it is in the keys of a cache on a method", 50, _in_its_keys),
+    Claim("rows of its phase have room for it", 40, _in_its_phase),
+    Claim("the rows have room for all builtin objects", 30, _among_builtin),
+    Claim("a row is named after it", 20, _of_its_type),
+    Claim("each entry of a row has one", 10, _in_each_entry),
+)

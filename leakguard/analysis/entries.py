@@ -1,0 +1,147 @@
+"""What entries of a container say of the types that grow: what to name, how much is there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from leakguard.analysis.case import Case
+from leakguard.analysis.class_owner import is_users
+from leakguard.analysis.group import is_programs, known_bytes
+from leakguard.analysis.growth import Evidence, Growth
+from leakguard.analysis.knowledge import keeps_self
+from leakguard.analysis.place_in_loop import loose_start
+from leakguard.analysis.sources.containers import GUARDS_OWN
+from leakguard.analysis.tolerance import (
+    BYTES_FLOOR,
+    FEWEST_LOOKS,
+    MAJORITY,
+    NEARLY_ALL,
+    NOTABLE_ENTRIES,
+    OWN_SHARE,
+    SAME_COUNT,
+    same,
+)
+from leakguard.model.units import format_number
+
+# Entry types whose contents are more informative than the entries themselves.
+_RECORDS = frozenset({"tuple", "list", "dict"})
+#: Entry types that are less informative than the objects that they refer to.
+IN_FRONT = _RECORDS | {"function", "method", "builtin_function_or_method", "functools.partial"}
+# Types of objects that keep no other object alive.
+_LEAVES = frozenset({"int", "float", "complex", "bool", "str", "bytes"})
+
+
+def keeps_nothing(type_name: str) -> bool:
+    """Return whether objects of a type are numbers or texts, which keep no other object alive."""
+    return type_name in _LEAVES
+
+
+def lead_of(types: Sequence[Growth], container: Growth) -> Growth | None:
+    """Return the type to name for a container's entries; None if no count of it grows.
+
+    Entries that are records or callbacks say little. A class with one instance in each of them says
+    more, and so does the builtin type that has most of their bytes. Of a cache on a method, the
+    class says more whatever the entries are. Of a class of the program that only the container
+    counts, the container says how many there are.
+    """
+    own = next((g for g in types if g.name == container.type), None)
+    keyed = next((g for g in types if keeps_self(container.name, g.name)), None)
+    if keyed is not None or container.type not in IN_FRONT:
+        alone = container if is_users(container.type or "") else None
+        return keyed or own or alone
+    each = [g for g in types if _is_class(g) and as_many(g, container)]
+    each.sort(key=lambda growing: not is_programs(growing))
+    if container.type not in _RECORDS:
+        onward = () if container.holder is None else container.holder.onward
+        reached = {hop.type for hop in onward}
+        each = [growing for growing in each if growing.name in reached]
+    return next(iter(each), _heaviest(types, container) or own)
+
+
+def _is_class(growing: Growth) -> bool:
+    return growing.kind == "instances" and not growing.name.startswith("weakref.")
+
+
+def _heaviest(types: Sequence[Growth], container: Growth) -> Growth | None:
+    """Return the builtin type that has most of the bytes of a container of records."""
+    if container.type not in _RECORDS:
+        return None
+    size = container.kept_rate
+    builtin = (g for g in types if not is_programs(g))
+    heavy = [g for g in builtin if MAJORITY * size <= (g.bytes_rate or 0.0) <= size / MAJORITY]
+    return max(heavy, key=lambda growing: growing.bytes_rate or 0.0, default=None)
+
+
+def is_filled_by(growing: Growth, container: Growth) -> bool:
+    """True if a filling container gains nearly all new objects of a type, or gains as many."""
+    gained = container.rate or 0.0
+    if container.type == growing.name:
+        return (growing.rate or 0.0) <= gained / NEARLY_ALL
+    return growing.watched is None and as_many(growing, container)
+
+
+def as_many(growing: Growth, container: Growth) -> bool:
+    """Return True if a type gains as many objects per generation as a container gains entries."""
+    return same(growing.rate or 0.0, container.rate or 0.0, SAME_COUNT)
+
+
+def part_of(case: Case, growing: Growth, container: Growth, *, others_gain: bool = False) -> Growth:
+    """Return the part of a type's growth that goes into one of several containers.
+
+    A container that one look saw has no rate of its own, unless births tell it and ``others_gain``
+    objects of the type, too: the count of the type is exact, but theirs as well.
+    """
+    judged, rate = container.judged, container.rate or 0.0
+    if judged is None or (container.proven and as_many(growing, container)):
+        return growing
+    said = Evidence("count", f"{format_number(rate)} per generation of what the count gains")
+    part = replace(
+        growing, rate=rate, bytes_rate=container.bytes_rate, interval=None, evidence=(said,)
+    )
+    if len(judged.series) < 2:
+        return part if container.is_born and others_gain else growing
+    return replace(
+        part,
+        since=loose_start(case, container),
+        counts=tuple(map(int, judged.series.values)),
+        judged=judged,
+    )
+
+
+def is_bystander(container: Growth, group: Sequence[Growth]) -> bool:
+    """Return whether a container gains a trifle of the objects of its type, and of their bytes."""
+    grown = next((g for g in group if g.name == container.type), None)
+    if grown is None or container.keeps_graphs or not container.proven:
+        return False
+    known = known_bytes(group)
+    is_light = not known or (container.bytes_rate or 0.0) < OWN_SHARE * known
+    return is_light and (container.rate or 0.0) < OWN_SHARE * (grown.rate or 0.0)
+
+
+def is_notable(container: Growth) -> bool:
+    """Return True for a container whose growth is reported although no count of a type shows it."""
+    if container.is_weak or container.fills or GUARDS_OWN in container.name.partition("[*]")[0]:
+        return False
+    kept = container.kept_rate
+    if container.is_buffer or container.keeps_graphs:
+        return kept >= BYTES_FLOOR
+    judged = container.judged
+    seen = judged is not None and judged.grows and len(judged.series) > FEWEST_LOOKS
+    return (seen or container.is_born) and kept >= NOTABLE_ENTRIES
+
+
+def kept_by(container: Growth | None, lead: Growth) -> float:
+    """Return the bytes per generation that a container retains, measured across looks if possible.
+
+    For a container seen in only one look, assume that all entries retain the same and that entries
+    were added evenly since their contents began to grow.
+    """
+    if container is None or container.judged is None or container.holder is None:
+        return 0.0 if container is None else container.bytes_rate or 0.0
+    holder, looks = container.holder, container.judged.series
+    if len(looks) > 1 or not holder.entries:
+        return container.bytes_rate or 0.0
+    rounds = max(looks.generations[-1] - (lead.since or 0) + 1, 1)
+    came = min(lead.rate or 0.0, holder.entries / rounds)
+    return (holder.retained_bytes or 0) / holder.entries * came
