@@ -7,12 +7,15 @@ returns a ``Growth`` if ``series/``, the only judge of a list of numbers, finds 
 ``account`` subtracts what one growth explains of another: a gauge explains its buffer, a container
 its objects, and objects their memory. ``object_defects`` decides which types and which container
 belong together, with ``group`` and ``group_holders``. Growth that must be reported is a ``Row``;
-healthy growth is ``Cleared``, with the reason.
+healthy growth is ``Harmless``, with the reason.
 
 ``evidence`` alone decides how many measurements make a leak. ``place_in_loop`` finds phase and
-start. ``naming`` writes the ``Finding``, with the fix from ``remedy``, the allocating line from
-``origin`` and the date from ``forecast``. ``tolerance`` has the limits below which growth does not
-matter. A new kind of leak is one more source, and one more entry in the list of sources.
+start. ``naming`` makes the ``Finding``, with the allocating line from ``origin`` and the date from
+``forecast``. ``tolerance`` has the limits below which growth does not matter.
+
+Until then evidence, reasons and fixes are the values of ``facts``. Each sentence is made of them
+once, in ``words``, and nowhere else. A new kind of leak is one more source, one more entry in the
+list of sources, and a sentence in ``words`` for what it measures.
 """
 
 from leakguard.analysis.diagnosis import diagnose

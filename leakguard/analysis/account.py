@@ -16,6 +16,7 @@ from leakguard.analysis.case import Case, Judged, slope
 from leakguard.analysis.consequence import joined
 from leakguard.analysis.device_memory import shared_out
 from leakguard.analysis.entries import as_many, keeps_nothing
+from leakguard.analysis.facts.harmless import Harmless, WhileFilling
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.healthy import (
     ended,
@@ -51,12 +52,9 @@ from leakguard.analysis.tolerance import (
     notable,
     same,
 )
-from leakguard.model import Cleared
 from leakguard.model.balance import Balance
 from leakguard.model.finding import Kind
-from leakguard.model.metric import METRICS
 from leakguard.model.series import Series
-from leakguard.model.units import format_bytes, format_change
 
 _RESOURCES = frozenset({"threads", "files", "children"})
 _OBJECTS: frozenset[Kind] = frozenset({"instances", "container", "arrays", "tensors"})
@@ -68,7 +66,7 @@ class Account:
     """The defects, the cleared growth with reasons, and how much of the growth both explain."""
 
     defects: tuple[Row, ...]
-    cleared: tuple[Cleared, ...]
+    cleared: tuple[Harmless, ...]
     balance: Balance | None = None
 
 
@@ -84,7 +82,7 @@ class _Settlement:
         self.case = case
         self.growths = growths
         self.defects: list[Row] = []
-        self.cleared: list[Cleared] = []
+        self.cleared: list[Harmless] = []
         self.filling = [g for g in self._of("gauge") if g.fills]
         self.full_containers: tuple[Growth, ...] = ()
 
@@ -119,7 +117,7 @@ class _Settlement:
     def _cycles(self) -> None:
         for growth in self._of("cycles"):
             if growth.healthy is not None:
-                self.cleared.append(Cleared(growth.name, growth.pattern, growth.healthy))
+                self.cleared.append(Harmless(growth.name, growth.pattern, growth.healthy))
             else:
                 self.defects.append(Row(growth, phase=growth.phase, bytes_rate=growth.bytes_rate))
 
@@ -163,7 +161,7 @@ class _Settlement:
     def _metrics(self) -> None:
         for growth in self._of("metric"):
             if growth.healthy is not None:
-                self.cleared.append(Cleared(growth.name, growth.pattern, growth.healthy))
+                self.cleared.append(Harmless(growth.name, growth.pattern, growth.healthy))
             elif growth.kind == "gpu":
                 filling = [container for container in self._of("container") if container.fills]
                 self.defects = shared_out(self.case, self.defects, filling, growth)
@@ -312,18 +310,15 @@ class _Settlement:
             if any(as_many(growing, container) for container in self.full_containers)
         )
 
-    def _while_filling(self, judged: Judged) -> Cleared:
+    def _while_filling(self, judged: Judged) -> Harmless:
         """Clear memory that grows while a buffer fills; other growth shows once it is full."""
         name, rate = judged.series.name, judged.verdict.rate
-        names = " and ".join(gauge.name for gauge in self.filling)
-        size = format_change(rate)
-        grows = f"{METRICS[name].words} grows by {size} per generation while {names} fills"
+        filling = WhileFilling(rate, tuple(gauge.name for gauge in self.filling))
         full = max((g.full_at for g in self.filling if g.full_at is not None), default=None)
         if full is None:
-            return Cleared(name, "filling", grows)
+            return Harmless(name, "filling", filling)
         plateau = judged.series.values[-1] + rate * max(full - judged.series.generations[-1], 0)
-        reason = f"{grows}: until generation {full}, then {format_bytes(plateau)}"
-        return Cleared(name, "filling", reason, plateau, full)
+        return Harmless(name, "filling", filling, plateau, full)
 
     # -- what is too small -------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from leakguard.analysis.account import settle
 from leakguard.analysis.case import Case
+from leakguard.analysis.facts.harmless import Harmless
 from leakguard.analysis.forecast import with_forecast
 from leakguard.analysis.levels import (
     OuterRounds,
@@ -21,7 +22,8 @@ from leakguard.analysis.naming import named
 from leakguard.analysis.sources import SOURCES
 from leakguard.analysis.timeline import LIVE_MEMORY
 from leakguard.analysis.tolerance import FEWEST_LOOKS, MAJORITY, NEARLY_ALL
-from leakguard.model import Cleared, Finding, Run
+from leakguard.analysis.words.evidence import of_rounds
+from leakguard.model import Finding, Run
 from leakguard.model.finding import SEVERITY
 from leakguard.model.level import STEP, Level
 from leakguard.model.snapshot import EVALUATIONS
@@ -31,8 +33,8 @@ _TOLD = ("leak", "suspect")
 
 
 def with_levels(
-    run: Run, case: Case, found: Sequence[Finding], cleared: Sequence[Cleared]
-) -> tuple[list[Finding], tuple[Cleared, ...]]:
+    run: Run, case: Case, found: Sequence[Finding], cleared: Sequence[Harmless]
+) -> tuple[list[Finding], tuple[Harmless, ...]]:
     """Return the findings of a run at all of its levels, each with its level, and what is cleared.
 
     ``found`` and ``cleared`` are those of the generations of ``case``, which may be a selection of
@@ -96,17 +98,12 @@ def _in_generations(finding: Finding, rounds: OuterRounds, whole: Case) -> Findi
         count_per_generation=None if counted is None else counted / each,
         bytes_per_generation=None if size is None else size / each,
         interval=None if interval is None else (interval[0] / each, interval[1] / each),
-        reason=_of_rounds(finding.reason, rounds.level),
-        ruled_out=tuple(_of_rounds(line, rounds.level) for line in finding.ruled_out),
+        reason=of_rounds(finding.reason, rounds.level),
+        ruled_out=tuple(of_rounds(line, rounds.level) for line in finding.ruled_out),
         level=Level(rounds.level, enclosing(whole.run), rounds.begun, size),
         forecast=None,
     )
     return with_forecast(whole, told)
-
-
-def _of_rounds(text: str, level: str) -> str:
-    """Return a sentence about generations as one about the rounds that they were there."""
-    return text.replace("generation", level)
 
 
 def _joined(found: Sequence[Finding], outer: Sequence[Finding]) -> list[Finding]:

@@ -11,16 +11,16 @@ from dataclasses import replace
 
 from leakguard.analysis.case import Case, Judged
 from leakguard.analysis.contribution import Contribution
+from leakguard.analysis.facts.fix import FindRest
+from leakguard.analysis.facts.harmless import Harmless, LittleMemory
+from leakguard.analysis.facts.measured import Allocators, Measured, TypesRose, Unexplained
 from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.live_memory import extended
 from leakguard.analysis.pace import daily
 from leakguard.analysis.row import Row, born_elsewhere
 from leakguard.analysis.tolerance import MAJORITY, PLURALITY
-from leakguard.model import Cleared
 from leakguard.model.balance import Balance
 from leakguard.model.finding import Kind
-from leakguard.model.metric import METRICS
-from leakguard.model.units import format_bytes, format_change
 
 # The least share of the growth of live memory that is told as a rest if a line left it in none of
 # the holders. Below, it may be a part of what a holder keeps and the walk did not count. Worth, on
@@ -32,11 +32,11 @@ _ELSEWHERE: frozenset[Kind] = frozenset(
     {"gpu", "children", "fragmentation", "peak", "copies", "copy-on-write"}
 )
 _OUTSIDE_OF_ALLOCATORS = frozenset({"mapped", "address_space", "rss_shared", "private"})
-# The most types that a sentence of evidence names.
+# The most types that are told as evidence.
 _TYPES = 4
 
 
-def balance_of(case: Case, defects: Iterable[Row], cleared: Iterable[Cleared]) -> Balance | None:
+def balance_of(case: Case, defects: Iterable[Row], cleared: Iterable[Harmless]) -> Balance | None:
     """Return how much of the growth of live memory is explained; None if it does not grow."""
     memory = case.memory()
     if memory is None or not memory.may_grow:
@@ -48,7 +48,7 @@ def balance_of(case: Case, defects: Iterable[Row], cleared: Iterable[Cleared]) -
     return Balance(growth, found, min(healthy, growth - found), daily(case, growth))
 
 
-def _healthy_bytes(item: Cleared, memory: Judged) -> float:
+def _healthy_bytes(item: Harmless, memory: Judged) -> float:
     """Return the bytes of growth that an item clears; an item without a size clears all of it."""
     if item.bytes_per_generation is not None:
         return item.bytes_per_generation
@@ -63,20 +63,15 @@ def _explains_nothing(defect: Row) -> bool:
     )
 
 
-def too_little(case: Case, judged: Judged, rest: float) -> Cleared:
+def too_little(case: Case, judged: Judged, rest: float) -> Harmless:
     """Clear growth of live memory that is too little to be inspected."""
     name, rate = judged.series.name, judged.verdict.rate
     rounds = judged.series.generations[-1] - (judged.started_at or 0) + 1
-    a_day = daily(case, rest)
-    pace = "" if a_day is None else f", {format_bytes(a_day)} a day at this pace"
-    reason = (
-        f"{METRICS[name].words} grows by {format_change(rest)} per generation, "
-        f"{format_bytes(rest * rounds)} so far{pace}: too little here to look for what keeps it"
-    )
-    return Cleared(name, "growing", reason, bytes_per_generation=min(rest, rate))
+    little = LittleMemory(rest, rest * rounds, daily(case, rest))
+    return Harmless(name, "growing", little, bytes_per_generation=min(rest, rate))
 
 
-def is_trifle(item: Cleared, memory: Judged) -> bool:
+def is_trifle(item: Harmless, memory: Judged) -> bool:
     """Return whether a cleared item is growth of live memory that was too little to inspect."""
     return item.metric == memory.series.name and item.pattern == "growing"
 
@@ -96,13 +91,8 @@ def unexplained(case: Case, growth: Growth, defects: Sequence[Row], balance: Bal
     if rest < PLURALITY * balance.growth and born_elsewhere(case, rest, defects) is None:
         return None
     phase = _phase_of_rest(growth.contribution, defects, rest)
-    told = balance.findings + balance.healthy
-    name = METRICS[growth.name].words
-    said = (
-        f"{name} grows by {format_change(balance.growth)} per generation, of which all "
-        f"other findings explain {format_bytes(told)}"
-    )
-    found = filter(None, (said, _where(case), _types_that_rose(case, defects)))
+    beside = Unexplained(growth.name, balance.growth, balance.findings + balance.healthy)
+    found: tuple[Measured | None, ...] = (beside, _where(case), _types_that_rose(case, defects))
     lead = Growth(
         "rest",
         "unexplained growth",
@@ -113,8 +103,8 @@ def unexplained(case: Case, growth: Growth, defects: Sequence[Row], balance: Bal
         since=growth.since,
         judged=growth.judged,
         worst="suspect",
-        evidence=tuple(Evidence(growth.name, sentence) for sentence in found),
-        fix=_fix(phase),
+        evidence=tuple(Evidence(growth.name, one) for one in found if one is not None),
+        fix=FindRest(phase),
     )
     return Row(lead, phase=phase, bytes_rate=rest)
 
@@ -123,14 +113,6 @@ def _types_of(defect: Row) -> Iterator[str]:
     """Yield the types that a defect tells of, and the type of its container's entries."""
     for growing in (defect.lead, *defect.beside, *filter(None, (defect.container,))):
         yield growing.type or growing.name
-
-
-def _fix(phase: str | None) -> str:
-    where = "" if phase is None else f" {phase}"
-    return (
-        "unknown so far: fix the other findings and run again; what still grows then gets a "
-        f"report of its own. Smaller phases inside{where or ' the loop'} show where it comes from"
-    )
 
 
 def _phase_of_rest(added: Contribution, defects: Iterable[Row], rest: float) -> str | None:
@@ -144,18 +126,17 @@ def _phase_of_rest(added: Contribution, defects: Iterable[Row], rest: float) -> 
     return most if most is not None and left[most] >= MAJORITY * rest else None
 
 
-def _where(case: Case) -> str | None:
-    """Return a sentence with the growth of each allocator per generation; None without growth."""
-    parts = {
-        METRICS[name].words: judged.verdict.rate
+def _where(case: Case) -> Allocators | None:
+    """Return the growth of each allocator per generation; None without growth."""
+    parts = tuple(
+        (name, judged.verdict.rate)
         for name in ("heap_in_use", "python_in_use")
         if (judged := case.metric(name)) is not None and judged.may_grow
-    }
-    said = [f"{name} {format_change(rate)}" for name, rate in parts.items()]
-    return None if not said else f"per generation: {', '.join(said)}"
+    )
+    return Allocators(parts) if parts else None
 
 
-def _types_that_rose(case: Case, defects: Iterable[Row]) -> str | None:
+def _types_that_rose(case: Case, defects: Iterable[Row]) -> TypesRose | None:
     """Name the types outside the defects that gained most bytes from the first look to the last."""
     looks = case.timeline.counted_since(None)
     if len(looks) < 2:
@@ -170,5 +151,4 @@ def _types_that_rose(case: Case, defects: Iterable[Row]) -> str | None:
     most = sorted((n for n in rose if rose[n] > 0), key=lambda name: -rose[name])[:_TYPES]
     if not most:
         return None
-    named = ", ".join(f"{name} {format_change(rose[name] / (last - first))}" for name in most)
-    return f"counted objects that rose per generation beside those told: {named}"
+    return TypesRose(tuple((name, rose[name] / (last - first)) for name in most))

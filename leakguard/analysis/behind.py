@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from leakguard.analysis.facts.fix import MemoryBehind
+from leakguard.analysis.facts.measured import BehindExtension
 from leakguard.analysis.growth import Evidence, Growth
-from leakguard.analysis.knowledge import BEHIND_ADVICE, is_handle
+from leakguard.analysis.knowledge import is_handle
 from leakguard.analysis.live_memory import gained
-from leakguard.analysis.remedy import remedy
 from leakguard.analysis.row import Row, with_native
-from leakguard.model.metric import METRICS
-from leakguard.model.units import format_change
 
 
 def in_front_of(defects: Iterable[Row], growth: Growth, *, made_elsewhere: bool) -> Row | None:
@@ -41,13 +40,10 @@ def with_memory_behind(front: Row, growth: Growth, rest: float) -> Row:
     whole = with_native(placed, (front.bytes_rate or 0.0) + rest, gained(growth))
     if not _is_of_an_extension(front):
         return whole
-    said = (
-        f"{METRICS[growth.name].words} grows by {format_change(growth.rate or 0.0)} per "
-        "generation in no counted object, and these objects of an extension are kept"
-    )
     holder = None if front.container is None else front.container.holder
-    fix = f"{remedy(front.lead.type or '', holder)}; {BEHIND_ADVICE}"
-    evidence = (*front.lead.evidence, Evidence(growth.name, said))
+    fix = MemoryBehind(front.lead.type or "", holder)
+    said = Evidence(growth.name, BehindExtension(growth.name, growth.rate or 0.0))
+    evidence = (*front.lead.evidence, said)
     lead = replace(front.lead, evidence=evidence, fix=fix)
     return replace(whole, lead=lead, native_rate=0.0)
 

@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping
 
 from leakguard.analysis.measure import Rate, growths, highest_rss, live_growth, metric_growth
 from leakguard.analysis.tolerance import MAJORITY
+from leakguard.analysis.words import budget as words
 from leakguard.model.budget import Budget, Check, Outcome
 from leakguard.model.finding import SEVERITY, Finding, Verdict
-from leakguard.model.metric import METRICS
 from leakguard.model.report import Report
 from leakguard.model.run import Run
-from leakguard.model.units import format_bytes, format_change, format_number
+from leakguard.model.units import format_bytes
 
 _CONFIRM_ONLY = frozenset({"rss", "rss_anonymous"})
 
@@ -45,19 +45,17 @@ def _checks(report: Report, budget: Budget) -> Iterator[Check]:
 def _verdict(report: Report, budget: Budget) -> Check:
     level: Verdict = "suspect" if budget.verdict == "suspect" else "leak"
     broken = SEVERITY[report.verdict] >= SEVERITY[level]
-    limit = "no leak" if level == "leak" else "no leak and no suspect"
     culprit = report.findings[0] if broken and report.findings else None
-    word = f"{report.verdict}: " if report.verdict in ("leak", "suspect") else ""
-    return Check("diagnosis", limit, f"{word}{report.headline.rstrip('.')}",
+    return Check("diagnosis", words.diagnosis_limit(level), words.diagnosis(report),
                  "broken" if broken else "kept", culprit=culprit)  # fmt: skip
 
 
 def _growth_check(report: Report, most: int, growth: Rate) -> Check:
-    limit = f"at most {format_bytes(most)}"
+    limit, subject = words.at_most(most), words.PER_GENERATION
     if growth.value is None:
-        return Check("growth per generation", limit, growth.reason, "unknown", allowed=most)
-    fact = f"{format_change(growth.value)} ({METRICS[growth.metric].title})"
-    return Check("growth per generation", limit, fact, _outcome(growth.value, most),
+        return Check(subject, limit, _unmeasured(growth), "unknown", allowed=most)
+    fact = words.growth(growth.value, growth.metric)
+    return Check(subject, limit, fact, _outcome(growth.value, most),
                  growth.value, most, culprit=_largest(report, growth.value > most))  # fmt: skip
 
 
@@ -70,20 +68,19 @@ def confirmed_growth(
     True if another tool records allocations during the run. This changes the allocator's numbers,
     so they can then only confirm growth.
     """
-    subject = f"growth per {'generation' if rounds is None else 'test'}"
-    limit = f"at most {format_bytes(most)}"
+    subject = words.PER_GENERATION if rounds is None else words.PER_TEST
+    limit = words.at_most(most)
     rates = growths(report.run, warmup)
     aside = _CONFIRM_ONLY | {"heap_in_use"} if traced else _CONFIRM_ONLY
     leading = [name for name in rates if name not in aside]
     if not leading:
-        fact = metric_growth(report.run, "heap_in_use", warmup).reason
+        fact = _unmeasured(metric_growth(report.run, "heap_in_use", warmup))
         return Check(subject, limit, fact, "unknown", allowed=most)
     first = max(leading, key=lambda name: rates[name])
     grown = rates[first] * (rounds or 1)
     second = _second(report, rates, first, most / (rounds or 1) * MAJORITY)
     broken = grown > most and second is not None
-    said = f", confirmed by {second}" if second else "; no second measurement confirms it"
-    fact = f"{format_change(grown)} ({_in_a_sentence(first)}{said if grown > most else ''})"
+    fact = words.confirmed(grown, first, over=grown > most, second=second)
     return Check(subject, limit, fact, "broken" if broken else "kept", grown, most,
                  culprit=_largest(report, broken))  # fmt: skip
 
@@ -91,43 +88,37 @@ def confirmed_growth(
 def _second(report: Report, rates: Mapping[str, float], first: str, least: float) -> str | None:
     """Return the second measurement that shows the growth; None if there is none."""
     if report.verdict == "leak":
-        return "the diagnosis"
+        return "diagnosis"
     return next(
-        (_in_a_sentence(name) for name, rate in rates.items() if name != first and rate >= least),
+        (name for name, rate in rates.items() if name != first and rate >= least),
         None,
     )
 
 
-def _in_a_sentence(measured: str) -> str:
-    """Return the name of a measurement, spelled for use within a sentence."""
-    if measured == "objects":
-        return "bytes of counted objects"
-    return METRICS[measured].words.partition(" (")[0]
+def _unmeasured(growth: Rate) -> str:
+    return words.unmeasured(growth.metric, growth.too_few)
 
 
 def _phase_growth(report: Report, phase: str, most: int) -> Check:
-    limit, subject = f"at most {format_bytes(most)}", "growth per generation"
+    limit, subject = words.at_most(most), words.PER_GENERATION
     added = report.phase_growth.get(phase)
     if added is None:
-        known = ", ".join(report.run.phases) or "none"
-        fact = f"no growth is known for this phase; phases of the run: {known}"
+        fact = words.no_phase(report.run.phases)
         return Check(subject, limit, fact, "unknown", allowed=most, phase=phase)
     # Other phases may free what this phase makes, so this phase is charged with at most the growth
     # of the whole generation.
     kept = min(added, max(sum(report.phase_growth.values()), 0.0))
-    fact = format_change(kept)
-    if kept < added:
-        fact += f" kept, {format_change(added)} made: other phases free the rest"
+    fact = words.phase_growth(kept, added)
     culprit = _largest(report, kept > most, phase)
     return Check(subject, limit, fact, _outcome(kept, most), kept, most, phase, culprit)
 
 
 def _peak(report: Report, most: int, phase: str | None) -> Check:
-    limit = f"at most {format_bytes(most)}"
+    limit = words.at_most(most)
     highest = highest_rss(report.run, phase)
     if highest is None:
-        fact = "the run does not record RSS" if phase is None else "the run has no such phase"
-        return Check("peak RSS", limit, fact, "unknown", allowed=most, phase=phase)
+        unknown = words.no_peak(phase)
+        return Check("peak RSS", limit, unknown, "unknown", allowed=most, phase=phase)
     culprit = _largest(report, highest > most, phase)
     return Check("peak RSS", limit, format_bytes(highest), _outcome(highest, most), highest, most,
                  phase, culprit)  # fmt: skip
@@ -135,7 +126,7 @@ def _peak(report: Report, most: int, phase: str | None) -> Check:
 
 def _constant(report: Report, name: str, expected: tuple[int, int]) -> Check:
     low, high = expected
-    limit = f"always {low}" if low == high else f"always {low} to {high}"
+    limit, subject = words.always(low, high), words.live(name)
     known = _qualified(report.run, name)
     seen = [
         (count, snapshot.label)
@@ -143,20 +134,19 @@ def _constant(report: Report, name: str, expected: tuple[int, int]) -> Check:
         if known and (count := snapshot.count(known)) is not None
     ]
     if not seen:
-        return Check(f"live {name}", limit, "the run does not count this type", "unknown")
+        return Check(subject, limit, words.NOT_COUNTED, "unknown")
     count, label = max(seen, key=lambda item: max(low - item[0], item[0] - high))
     kept = low <= count <= high
-    fact = f"{count} at {label}"
+    fact = words.counted(count, label)
     culprit = next((f for f in report.findings if f.type == known and not kept), None)
-    return Check(f"live {name}", limit, fact, "kept" if kept else "broken", count, high,
+    return Check(subject, limit, fact, "kept" if kept else "broken", count, high,
                  culprit=culprit)  # fmt: skip
 
 
 def _resource(report: Report, most: float, growth: Rate) -> Check:
-    title = METRICS[growth.metric].title.lower()
-    limit, subject = f"at most {format_number(most)}", f"{title} added per generation"
+    limit, subject = words.at_most_many(most), words.added(growth.metric)
     if growth.value is None:
-        return Check(subject, limit, growth.reason, "unknown", allowed=most)
+        return Check(subject, limit, _unmeasured(growth), "unknown", allowed=most)
     kinds = {"threads": "threads", "open_files": "files", "children": "children"}
     culprit = next((f for f in report.findings if f.kind == kinds.get(growth.metric)), None)
     broken = growth.value > most

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
+from leakguard.analysis.words import settings as words
 from leakguard.errors import UsageError
 from leakguard.model.budget import Budget, FailOn, PhaseBudget
 from leakguard.model.metric import RESOURCES
@@ -51,22 +52,20 @@ def _at(key: str, settings: Mapping[str, Any], read: Callable[[Any], Any], defau
     try:
         return read(settings[key])
     except UsageError as error:
-        raise UsageError(f"budget key {key}: {error}") from error
+        raise UsageError(words.at_key(key, error)) from error
 
 
 def _table(key: str, settings: Mapping[str, Any], read: Callable[[Any], Any]) -> dict[str, Any]:
     table = settings.get(key, {})
     if not isinstance(table, Mapping):
-        raise UsageError(
-            f"budget key {key}: {table!r} is no table; write name = limit lines under it"
-        )
+        raise UsageError(words.no_table(key, table))
     return {str(name): _at(f"{key}.{name}", {f"{key}.{name}": value}, read, None)
             for name, value in table.items()}  # fmt: skip
 
 
 def _phase(value: Any) -> PhaseBudget:
     if not isinstance(value, Mapping):
-        raise UsageError(f"{value!r} is no table with growth and peak")
+        raise UsageError(words.unusable(value, "phase limits"))
     _known("phase", value, _PHASE_KEYS)
     return PhaseBudget(_at("growth", value, parse_size, None), _at("peak", value, parse_size, None))
 
@@ -78,13 +77,13 @@ def _range(value: Any) -> tuple[int, int]:
         or not all(type(end) is int and end >= 0 for end in pair)
         or pair[0] > pair[1]
     ):
-        raise UsageError(f"{value!r} is no count; write 2, or [16, 17] for a range")
+        raise UsageError(words.unusable(value, "count"))
     return pair[0], pair[1]
 
 
 def _level(value: Any) -> FailOn:
     if value not in _LEVELS:
-        raise UsageError(f"{value!r} is not one of {', '.join(_LEVELS)}")
+        raise UsageError(words.not_one_of(value, _LEVELS))
     return cast(FailOn, value)
 
 
@@ -94,17 +93,17 @@ def _amount(value: Any) -> float:
         or not isinstance(value, int | float)
         or not 0 <= value <= sys.float_info.max
     ):
-        raise UsageError(f"{value!r} is no number of zero or more")
+        raise UsageError(words.unusable(value, "amount"))
     return float(value)
 
 
 def _rounds(value: Any) -> int:
     if type(value) is not int or value < 0:
-        raise UsageError(f"{value!r} is no number of generations")
+        raise UsageError(words.unusable(value, "generations"))
     return value
 
 
 def _known(what: str, settings: Mapping[str, Any], keys: tuple[str, ...]) -> None:
     unknown = [key for key in settings if key not in keys]
     if unknown:
-        raise UsageError(f"unknown {what} key {unknown[0]!r}; the keys are {', '.join(keys)}")
+        raise UsageError(words.unknown_key(what, unknown[0], keys))

@@ -191,9 +191,9 @@ def _each_has(asked: Asked, room: Room) -> bool:
 
 
 CLAIMS = (
-    Claim("it is in the keys of a cache on a method", 50, _in_its_keys),
-    Claim("rows of its phase have room for it", 40, _in_its_phase),
-    Claim("the rows have room for all builtin objects", 30, _among_builtin),
-    Claim("a row is named after it", 20, _of_its_type),
-    Claim("each entry of a row has one", 10, _in_each_entry),
+    Claim("cache's own instances", 50, _in_its_keys),
+    Claim("room in phase", 40, _in_its_phase),
+    Claim("room for builtin", 30, _among_builtin),
+    Claim("named after it", 20, _of_its_type),
+    Claim("one each", 10, _in_each_entry),
 )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from leakguard.analysis.measure import highest_rss, live_growth, metric_growth
 from leakguard.analysis.tolerance import MATERIAL_BYTES
+from leakguard.analysis.words import budget as words
 from leakguard.model.budget import Budget, Check, Outcome
 from leakguard.model.comparison import Comparison, Measure
 from leakguard.model.finding import SEVERITY, Verdict
@@ -39,23 +40,20 @@ def regressions(comparison: Comparison, budget: Budget) -> tuple[Check, ...]:
 def _new_findings(comparison: Comparison, budget: Budget) -> Check:
     level: Verdict = "suspect" if budget.verdict == "suspect" else "leak"
     new = [f for f in comparison.new if SEVERITY[f.verdict] >= SEVERITY[level]]
-    limit = f"no {level} that the baseline does not have"
+    limit = words.no_new(level)
     if not new:
         return Check("new findings", limit, "none", "kept", 0, 0)
-    fact = "; ".join(
-        f"{f.verdict} of {f.type or f.kind} in {f.phase or 'no one phase'}" for f in new
-    )
+    fact = words.new(new)
     return Check("new findings", limit, fact, "broken", len(new), 0, culprit=new[0])
 
 
 def _not_worse(measure: Measure, tolerance: float) -> Check:
-    subject = f"{measure.name} against the baseline"
+    subject = words.against_baseline(measure)
     if measure.before is None or measure.after is None:
-        which = "baseline" if measure.before is None else "run"
-        return Check(subject, "no worse", f"the {which} does not have it", "unknown")
+        return Check(subject, "no worse", words.not_in(measure), "unknown")
     # An immaterial change is no regression, even if it is a large share of a small number.
     allowed = measure.before + max(abs(measure.before) * tolerance, MATERIAL_BYTES)
-    limit = f"at most {format_bytes(allowed)} (it was {format_bytes(measure.before)})"
+    limit = words.no_worse(allowed, measure.before)
     outcome: Outcome = "kept" if measure.after <= allowed else "broken"
     return Check(subject, limit, format_bytes(measure.after), outcome, measure.after, allowed)
 
@@ -65,7 +63,7 @@ def _measures(before: Report, after: Report) -> tuple[Measure, ...]:
     if growths[0].metric != growths[1].metric:  # compare like with like
         growths = [metric_growth(report.run, "rss") for report in (before, after)]
     return (
-        Measure("growth per generation", "bytes", growths[0].value, growths[1].value),
+        Measure(words.PER_GENERATION, "bytes", growths[0].value, growths[1].value),
         Measure("peak RSS", "bytes", highest_rss(before.run), highest_rss(after.run)),
         Measure("generations", "count", *(r.run.generation_count for r in (before, after))),
     )

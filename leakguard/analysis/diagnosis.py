@@ -11,18 +11,21 @@ from leakguard.analysis.at_levels import with_levels
 from leakguard.analysis.balance import is_trifle
 from leakguard.analysis.case import Case
 from leakguard.analysis.death import death_of
+from leakguard.analysis.facts.doubt import Doubt
 from leakguard.analysis.forecast import run_forecast
-from leakguard.analysis.limits import limits, undecided
-from leakguard.analysis.naming import headline, named
+from leakguard.analysis.limits import undecided, unseen
+from leakguard.analysis.naming import named
 from leakguard.analysis.rss_ledger import ledger, ledger_history
-from leakguard.analysis.sensitivity import least_told_words
+from leakguard.analysis.sensitivity import least_told
 from leakguard.analysis.sources import SOURCES
 from leakguard.analysis.spacing import evenly_spaced
 from leakguard.analysis.trend import growth, trend
+from leakguard.analysis.words.cleared import cleared
+from leakguard.analysis.words.headline import calm_headline, headline, undecided_headline
+from leakguard.analysis.words.limits import limits
 from leakguard.model import Finding, Report, Run, Verdict
+from leakguard.model.balance import Balance
 from leakguard.model.finding import SEVERITY, Ignored
-from leakguard.model.metric import METRICS
-from leakguard.model.units import format_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,7 @@ class _Conclusion:
     account: Account
     findings: list[Finding]
     ignored: list[Ignored]
-    doubt: str | None
+    doubt: Doubt | None
     verdict: Verdict
 
 
@@ -43,13 +46,13 @@ def diagnose(run: Run) -> Report:
     Pure: the same run always gives the same report, wherever it was read from.
     """
     end = _concluded(run)
-    least = least_told_words(end.case)
+    least = least_told(end.case)
     return Report(
         run=run,
         verdict=end.verdict,
         headline=_headline(end, least),
         findings=tuple(end.findings),
-        cleared=end.account.cleared,
+        cleared=tuple(map(cleared, end.account.cleared)),
         ignored=tuple(end.ignored),
         ledger=ledger(run),
         ledger_history=ledger_history(run),
@@ -59,7 +62,7 @@ def diagnose(run: Run) -> Report:
         growth=growth(run),
         phase_growth=_phase_growth(end.case, end.verdict),
         balance=end.account.balance,
-        limits=limits(end.case, end.doubt, least),
+        limits=limits(unseen(end.case, end.doubt, least)),
         death=death_of(run),
     )
 
@@ -74,8 +77,8 @@ def _concluded(run: Run) -> _Conclusion:
     case = Case(evenly_spaced(run), whole=run)
     account = settle(case, [found for source in SOURCES for found in source(case)])
     found = [named(case, defect) for defect in account.defects]
-    found, cleared = with_levels(run, case, found, account.cleared)
-    account = replace(account, cleared=cleared)
+    found, harmless = with_levels(run, case, found, account.cleared)
+    account = replace(account, cleared=harmless)
     found.sort(key=_rank)
     findings, ignored = split_ignored(found, run.info.ignore)
     doubt = undecided(case, account.cleared, found)
@@ -103,33 +106,26 @@ def _rank(finding: Finding) -> tuple[int, bool, float, float]:
     )
 
 
-def _verdict(findings: Sequence[Finding], doubt: str | None) -> Verdict:
+def _verdict(findings: Sequence[Finding], doubt: Doubt | None) -> Verdict:
     if findings and findings[0].verdict in ("leak", "suspect"):
         return findings[0].verdict
     return "stable" if doubt is None else "inconclusive"
 
 
-def _headline(end: _Conclusion, least: str | None) -> str:
+def _headline(end: _Conclusion, least: float | None) -> str:
     if end.findings and end.verdict in ("leak", "suspect"):
         return headline(end.findings[0])
     if end.doubt is not None:
-        return f"Cannot tell: {end.doubt}."
-    but = "" if least is None else f"; growth below {least} per generation would go undetected"
-    return (
-        f"No leak: {_calm(end.case, end.account)} over {end.case.generations:,} generations{but}."
-    )
+        return undecided_headline(end.doubt)
+    return calm_headline(end.case.generations, _trifle(end.case, end.account), least)
 
 
-def _calm(case: Case, account: Account) -> str:
-    """Return the words for a stable run's headline; they mention a small gain of memory."""
+def _trifle(case: Case, account: Account) -> tuple[str, Balance] | None:
+    """Return the metric and the growth of live memory that is too little to matter, if it grows."""
     memory, balance = case.memory(), account.balance
     if memory is None or balance is None or not any(is_trifle(c, memory) for c in account.cleared):
-        return "nothing grows without bound"
-    a_day = "" if balance.daily is None else f", {format_bytes(balance.daily)} a day at this pace"
-    return (
-        f"nothing grows that matters ({METRICS[memory.series.name].words} gains "
-        f"{format_bytes(balance.growth)} per generation{a_day})"
-    )
+        return None
+    return memory.series.name, balance
 
 
 def split_ignored(

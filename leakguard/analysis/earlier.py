@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from leakguard.analysis.diagnosis import diagnose, diagnose_briefly
-from leakguard.analysis.naming import headline
+from leakguard.analysis.words import headline as words
 from leakguard.model import Report, Run
 
 
@@ -19,8 +19,7 @@ def left_behind(run: Run) -> str | None:
     found = diagnose_briefly(run).findings
     if not found or found[0].verdict not in ("leak", "suspect"):
         return None
-    said = headline(found[0]).rstrip(".")
-    return f"{said[:1].lower()}{said[1:]}, as it would in a loop that loads data"
+    return words.left_behind(found[0])
 
 
 def diagnose_last(run: Run, earlier: Iterable[Run]) -> Report:
@@ -30,12 +29,7 @@ def diagnose_last(run: Run, earlier: Iterable[Run]) -> Report:
     behind.
     """
     told = ((one, left_behind(one)) for one in earlier if _are_of_one_process(one, run))
-    beside = tuple(
-        f"what grew before, in {one.generation_count:,} generations of "
-        f"{one.info.generation_means or 'an earlier loop'} (--all): {left}"
-        for one, left in told
-        if left is not None
-    )
+    beside = tuple(words.beside(one, left) for one, left in told if left is not None)
     report = diagnose(run)
     return replace(report, limits=(*beside, *report.limits))
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from leakguard.analysis.case import Case
 from leakguard.analysis.class_owner import is_users
+from leakguard.analysis.facts.measured import CountShare
 from leakguard.analysis.group import is_programs, known_bytes
 from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.knowledge import keeps_self
@@ -22,7 +23,6 @@ from leakguard.analysis.tolerance import (
     SAME_COUNT,
     same,
 )
-from leakguard.model.units import format_number
 
 # Entry types whose contents are more informative than the entries themselves.
 _RECORDS = frozenset({"tuple", "list", "dict"})
@@ -95,7 +95,7 @@ def part_of(case: Case, growing: Growth, container: Growth, *, others_gain: bool
     judged, rate = container.judged, container.rate or 0.0
     if judged is None or (container.proven and as_many(growing, container)):
         return growing
-    said = Evidence("count", f"{format_number(rate)} per generation of what the count gains")
+    said = Evidence("count", CountShare(rate))
     part = replace(
         growing, rate=rate, bytes_rate=container.bytes_rate, interval=None, evidence=(said,)
     )

@@ -6,25 +6,25 @@ from collections.abc import Sequence
 from itertools import islice
 
 from leakguard.analysis.case import Case, Judged
+from leakguard.analysis.facts.measured import (
+    ContainerGrows,
+    GrewAtLooks,
+    LiveMemoryToo,
+    MemoryGrew,
+    MemoryToo,
+    MetricToo,
+    NotAsExpected,
+)
 from leakguard.analysis.growth import Evidence, Growth
 from leakguard.model import Verdict
 from leakguard.model.finding import SEVERITY
-from leakguard.model.metric import METRICS
-from leakguard.model.units import format_change, format_number
 
 # A leak needs this many instruments that agree. One instrument alone makes a suspect, however often
 # it shows growth. This is the only place that applies the rule.
 _WITNESSES_OF_A_LEAK = 2
 
-_COUNTERS = {
-    "heap_in_use": "the allocator's bytes in use",
-    "python_blocks": "Python's memory blocks",
-    "rss_anonymous": "anonymous RSS",
-    "rss": "RSS",
-}
-
-_NO_BOUND = "has no bound"
-_GRAPHS = "its entries keep whole autograd graphs"
+# The measures of memory that may confirm growth of objects, the most exact first.
+_COUNTERS = ("heap_in_use", "python_blocks", "rss_anonymous", "rss")
 
 
 def verdict(growth: Growth, evidence: Sequence[Evidence]) -> Verdict:
@@ -63,14 +63,14 @@ def memory_witness(
     ``size`` is the growth in bytes per generation. A measure whose usual gain is about ``size``
     also counts if it fell in a few generations, because other memory was freed then.
     """
-    for metric, title in _COUNTERS.items():
+    for metric in _COUNTERS:
         judged = case.metric(metric)
         if judged is not None and judged.may_grow:
             share = case.contribution(metric, since)
             if share.total > 0 and share.by_phase.get(phase, 0.0) > 0:
-                return title
+                return metric
         elif judged is not None and size and _gains_usually(case, judged, phase, since, size):
-            return title
+            return metric
     return None
 
 
@@ -89,7 +89,7 @@ def _of_live_memory(case: Case) -> list[Evidence]:
     """
     memory = case.memory()
     grows = memory is not None and memory.grows
-    return [Evidence("memory", "live memory grows, too")] if grows else []
+    return [Evidence("memory", LiveMemoryToo())] if grows else []
 
 
 def _of_gpu(case: Case, container: Growth | None) -> list[Evidence]:
@@ -103,7 +103,7 @@ def _of_second(case: Case, metrics: Sequence[str]) -> list[Evidence]:
     """Return the first of these metrics that grows too, as evidence; empty if none does."""
     judged = ((name, case.metric(name)) for name in metrics)
     growing = (name for name, one in judged if one is not None and one.may_grow)
-    return [Evidence(name, f"so does {METRICS[name].words}") for name in islice(growing, 1)]
+    return [Evidence(name, MetricToo(name)) for name in islice(growing, 1)]
 
 
 def _of_type(
@@ -112,28 +112,18 @@ def _of_type(
     found = list(lead.evidence)
     memory = memory_witness(case, phase, lead.since, lead.bytes_rate)
     if memory is not None:
-        grows = "grows" if memory.endswith("RSS") else "grow"
-        where = "too" if phase is None else "in the same phase"
-        found.append(Evidence("memory", f"{memory} {grows} {where}"))
+        found.append(Evidence("memory", MemoryToo(memory, in_phase=phase is not None)))
     if lead.breaks_expectation and lead.watched and lead.watched.expected:
-        low, high = lead.watched.expected
-        expected = str(low) if low == high else f"{low} to {high}"
-        found.append(Evidence("user", f"{expected} expected, {lead.watched.count} alive"))
+        found.append(Evidence("user", NotAsExpected(lead.watched.expected, lead.watched.count)))
     if container is not None and container.proven:
-        number = format_number(container.rate or 0.0)
-        entries = f"{number} {'entry' if number == '1' else 'entries'}"
-        why = _why_unbounded(container)
-        told = f"{container.name} grows by {entries} per generation and {why}"
-        found.append(Evidence("holders", told))
+        unbounded = ContainerGrows(
+            container.name,
+            container.rate or 0.0,
+            keeps_graphs=container.keeps_graphs,
+            is_bounded=container.bound is not None,
+        )
+        found.append(Evidence("holders", unbounded))
     return found
-
-
-def _why_unbounded(container: Growth) -> str:
-    if not container.keeps_graphs:
-        return _NO_BOUND
-    if container.bound is None:
-        return f"{_NO_BOUND}, and {_GRAPHS}"
-    return f"{_GRAPHS}, so its bound does not help"
 
 
 def _of_container(
@@ -141,11 +131,10 @@ def _of_container(
 ) -> list[Evidence]:
     found = [next(iter(container.evidence), None) or _grew_at_looks(container)]
     memory = memory_witness(case, phase, since)
-    return found if memory is None else [*found, Evidence("memory", f"{memory} grew too")]
+    return found if memory is None else [*found, Evidence("memory", MemoryGrew(memory))]
 
 
 def _grew_at_looks(container: Growth) -> Evidence:
     streak = container.holder.streak if container.holder is not None else 0
-    rate = format_change(container.bytes_rate or 0.0)
-    told = f"{container.name} grew at each of {streak} looks, by {rate} per generation"
-    return Evidence("holders", told)
+    grew = GrewAtLooks(container.name, streak, container.bytes_rate or 0.0)
+    return Evidence("holders", grew)

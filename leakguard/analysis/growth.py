@@ -7,6 +7,10 @@ from typing import Literal
 
 from leakguard.analysis.case import Judged
 from leakguard.analysis.contribution import Contribution
+from leakguard.analysis.facts.excluded import Excluded
+from leakguard.analysis.facts.fix import Fix
+from leakguard.analysis.facts.harmless import Why
+from leakguard.analysis.facts.measured import Measured
 from leakguard.model import Holder, Snapshot, Verdict, Watched
 from leakguard.model.finding import Kind, Pattern
 from leakguard.model.holder import ELEMENT, Hop
@@ -17,7 +21,7 @@ Source = Literal[
     "rest",
 ]  # fmt: skip
 
-#: What made a measurement. Two sentences from one instrument count as one piece of evidence. Each
+#: What made a measurement. Two measurements by one instrument count as one piece of evidence. Each
 #: metric of the process is an instrument under its own name. Further instruments are the user's
 #: expectation, the garbage collector, the counts and the sizes of objects, and looks at holders.
 Instrument = str
@@ -27,10 +31,15 @@ _WEAK = frozenset({"weakref.ReferenceType", "weakref.KeyedRef", "weakref.ProxyTy
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What one instrument measured, in words."""
+    """What one instrument measured.
+
+    ``measured`` is None if it adds nothing to the other evidence of that instrument. ``like`` is
+    how many things like the one that was measured show the same.
+    """
 
     instrument: Instrument
-    told: str
+    measured: Measured | None
+    like: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +64,9 @@ class Growth:
         worst: the worst verdict that this kind of growth deserves.
         evidence: what the source measured, and by which instrument.
         second: metrics that may confirm the growth; they are judged only if a finding comes of it.
-        reason: the numbers in one sentence, if they add to the evidence.
         with_it: types whose objects are made and freed together with these.
+        fix: what to change, if the type and the holder do not show it.
+        ruled_out: other explanations that the source rejected.
         healthy: why the growth is no leak, if the source itself knows.
         in_pools: True if the bytes are in use in Python's small-object allocator but belong to no
             object with a known holder.
@@ -87,12 +97,11 @@ class Growth:
     worst: Verdict = "leak"
     evidence: tuple[Evidence, ...] = ()
     second: tuple[str, ...] = ()
-    reason: str | None = None
     confidence: float | None = None
-    fix: str | None = None
-    ruled_out: tuple[str, ...] = ()
+    fix: Fix | None = None
+    ruled_out: tuple[Excluded, ...] = ()
     with_it: frozenset[str] = frozenset()
-    healthy: str | None = None
+    healthy: Why | None = None
     in_pools: bool = False
     shown: Snapshot | None = None
 

@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from leakguard.analysis.diagnosis import diagnose
+from leakguard.analysis.facts.job import JobGrowth, JobMemory, StandsOut
 from leakguard.analysis.pod import growing_places, pod_remarks, pod_rows
+from leakguard.analysis.words import job as words
 from leakguard.model import Finding, Report, Run
 from leakguard.model.finding import SEVERITY, Verdict
 from leakguard.model.job import Job, Member, ProcessRow
 from leakguard.model.pod import PodRow
-from leakguard.model.units import MB, format_bytes, format_change
+from leakguard.model.units import MB
 
 # If all processes grow, name the process that grows more than this many times as fast as the median
 # of the others. Chosen.
@@ -23,8 +25,6 @@ _HOLDS, _HOLDS_BYTES = 2.0, 100 * MB
 # Names that multiprocessing gives the workers of a pool: ``ForkPoolWorker-1``,
 # ``SpawnPoolWorker-1``.
 _POOLED = "PoolWorker-"
-# The most processes that one sentence names. Chosen.
-_NAMED_AT_MOST = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +50,9 @@ def diagnose_job(job: Job) -> tuple[Report, list[Report]]:
     judged = [_judged(member) for member in job.members]
     worst = max(judged, key=_gravity)
     growing = [one for one in judged if one.grows]
-    count = len(judged)
     info = replace(
         worst.report.run.info,
-        name=f"{job.name}, {'a job of ' if job.of == 'process' else ''}{_counted(job, count)}",
+        name=words.name(job),
         rank=None,
     )
     beside = tuple(pod_rows(job.pods))
@@ -61,7 +60,7 @@ def diagnose_job(job: Job) -> tuple[Report, list[Report]]:
         worst.report,
         verdict=_verdict(worst, beside),
         run=replace(worst.report.run, info=info, notes=(*job.notes, *worst.report.run.notes)),
-        headline=_headline(job, judged, growing, worst, growing_places(beside)),
+        headline=_headline(job, growing, worst, growing_places(beside)),
         findings=tuple(_findings(growing)),
         forecast=None,  # the growth of one process does not predict the memory of all processes
         processes=tuple(one.row for one in judged),
@@ -131,128 +130,49 @@ def _findings(growing: Sequence[_Process]) -> list[Finding]:
     found: dict[str, Finding] = {}
     for one in sorted(growing, key=_gravity, reverse=True):
         for finding in one.report.findings:
-            told = replace(finding, reason=f"{one.row.label}: {finding.reason}")
+            told = replace(finding, reason=words.of_process(one.row, finding.reason))
             found.setdefault(finding.fingerprint, told)
     return list(found.values())
 
 
-# -- sentences ---------------------------------------------------------------------------------
-
-
 def _headline(
-    job: Job,
-    judged: Sequence[_Process],
-    growing: Sequence[_Process],
-    worst: _Process,
-    places: Sequence[PodRow],
+    job: Job, growing: Sequence[_Process], worst: _Process, places: Sequence[PodRow]
 ) -> str:
-    if places and not growing:
-        names = " and ".join(row.place for row in places)
-        rate = format_change(sum(row.bytes_per_minute for row in places))
-        return f"{names} grows by {rate} a minute, beside the processes, none of which grows."
-    if not growing:
-        if worst.report.verdict == "inconclusive" and len(judged) > 1:
-            return f"Cannot tell: {worst.row.label}: {_sentence(worst)}"
-        if worst.report.verdict == "inconclusive":
-            return worst.report.headline
-        return f"No leak: none of {_counted(job, len(judged))} grows without bound."
-    return f"{_who_grows(job, judged, growing)}: {_sentence(worst)}"
+    rows = tuple(one.row for one in growing)
+    growth = JobGrowth(job.of, len(job.members), rows, _fastest(rows), tuple(places))
+    return words.headline(growth, worst.row, worst.report.headline)
 
 
-def _sentence(one: _Process) -> str:
-    return one.report.headline.removeprefix("Cannot tell: ")
-
-
-def _who_grows(job: Job, judged: Sequence[_Process], growing: Sequence[_Process]) -> str:
-    rest = len(judged) - len(growing)
-    names = _labels(growing)
-    grow = "grows" if len(growing) == 1 else "grow"
-    if len(judged) == 1:
-        return f"{names} {grow}"
-    if rest == 1:
-        return f"{names} {grow}, the other one does not"
-    if rest:
-        return f"{names} {grow}, the other {rest} do not"
-    return f"all {_counted(job, len(judged))} grow{_outlier(growing)}"
-
-
-def _outlier(growing: Sequence[_Process]) -> str:
-    """Name the process that grows far more than the others; empty if there is none."""
-    largest = max(growing, key=lambda one: one.row.bytes_per_generation)
-    rate = largest.row.bytes_per_generation
-    others = median(one.row.bytes_per_generation for one in growing if one is not largest)
-    if rate <= _OUTLIER * others or not rate:
-        return ""
-    return (
-        f", {largest.row.label} by {format_change(rate)} per generation, "
-        f"the others by {format_change(others)}"
-    )
-
-
-def _labels(processes: Sequence[_Process]) -> str:
-    names = [one.row.label for one in processes]
-    if len(names) > _NAMED_AT_MOST:
-        shown = _NAMED_AT_MOST - 1
-        return f"{', '.join(names[:shown])} and {len(names) - shown} more"
-    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
+def _fastest(growing: Sequence[ProcessRow]) -> StandsOut | None:
+    """Return the process that grows far more than the others; None if there is none."""
+    if len(growing) < 2:
+        return None
+    largest = max(growing, key=lambda row: row.bytes_per_generation)
+    rate = largest.bytes_per_generation
+    others = median(row.bytes_per_generation for row in growing if row is not largest)
+    return None if rate <= _OUTLIER * others or not rate else StandsOut(largest.label, rate, others)
 
 
 def _remarks(job: Job, judged: Sequence[_Process], growing: Sequence[_Process]) -> list[str]:
     if job.of != "process":  # a log does not measure what its series share
         return []
-    said = [_together(judged), _joint_growth(growing), _holds_most(judged)]
     ended = [one for one in judged if one.row.state == "lost"]
     pooled = [one for one in ended if _POOLED in (one.member.run.info.role or "")]
     lost = [one for one in ended if one not in pooled]
-    if pooled:
-        said.append(
-            f"{_labels(pooled)} ended without notice, as a Pool terminates its workers at the end "
-            "of its `with` block"
-        )
-    if lost:
-        last = [f"generation {max(one.member.run.generations, default=0)}" for one in lost]
-        after = last[0] if len(set(last)) == 1 else "the last generation it wrote"
-        said.append(f"{_labels(lost)} ended without notice after {after}: killed, or crashed")
-    again = [one for one in judged if one.row.restarts]
-    if again:
-        times = sum(one.row.restarts for one in again)
-        said.append(
-            f"{_labels(again)} started again, {times} time{'s' if times > 1 else ''} in all; "
-            "the last run counts"
-        )
-    outside = [one for one in judged if one.member.run.info.observer is not None]
-    if outside:
-        said.append(
-            f"{_counted(job, len(outside))} without a guard, observed from outside: their "
-            "memory is known, their objects are not"
-        )
-    return [sentence for sentence in said if sentence]
-
-
-def _together(judged: Sequence[_Process]) -> str | None:
-    """Report the memory of all living processes, with shared pages counted once."""
-    rows = [one.row for one in judged]
-    rss = sum(row.rss or 0 for row in rows)
-    if len(rows) < 2 or not rss:
-        return None
-    hosts = len({row.host for row in rows})
-    where = f" on {hosts} machines" if hosts > 1 else ""
-    if any(row.pss is None for row in rows):
-        return f"together {format_bytes(rss)} of RSS{where}, shared pages counted in each process"
-    pss = sum(row.pss or 0 for row in rows)
-    return (
-        f"together {format_bytes(pss)}{where} with shared pages counted once "
-        f"({format_bytes(rss)} of RSS)"
+    memory = JobMemory(
+        rows=tuple(one.row for one in judged),
+        growing=tuple(one.row for one in growing),
+        largest=_holds_most(judged),
+        pooled=tuple(one.row for one in pooled),
+        lost=tuple((one.row, max(one.member.run.generations, default=0)) for one in lost),
+        again=tuple(one.row for one in judged if one.row.restarts),
+        outside=sum(one.member.run.info.observer is not None for one in judged),
     )
+    return list(words.remarks(memory))
 
 
-def _joint_growth(growing: Sequence[_Process]) -> str | None:
-    rate = sum(one.row.bytes_per_generation for one in growing)
-    return f"together {format_change(rate)} per generation" if len(growing) > 1 and rate else None
-
-
-def _holds_most(judged: Sequence[_Process]) -> str | None:
-    """Name a process that holds far more than the others of its kind, growing or not."""
+def _holds_most(judged: Sequence[_Process]) -> StandsOut | None:
+    """Return a process that holds far more than the others of its kind, growing or not."""
     same = [
         (one.row.private or one.row.rss or 0, one)
         for one in judged
@@ -264,9 +184,4 @@ def _holds_most(judged: Sequence[_Process]) -> str | None:
     others = median(size for size, one in same if one is not who)
     if most < _HOLDS * others or most - others < _HOLDS_BYTES:
         return None
-    return f"{who.row.label} holds {format_bytes(most)}, the others {format_bytes(others)}"
-
-
-def _counted(job: Job, count: int) -> str:
-    plural = {"process": "processes", "series": "series"}.get(job.of, f"{job.of}s")
-    return f"1 {job.of}" if count == 1 else f"{count} {plural}"
+    return StandsOut(who.row.label, most, others)

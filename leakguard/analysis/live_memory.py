@@ -7,10 +7,12 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from leakguard.analysis.case import Case, Judged
+from leakguard.analysis.facts.fix import Extended, Remedy
+from leakguard.analysis.facts.harmless import FitsCaches, Harmless, LevelledOff
+from leakguard.analysis.facts.measured import GraphKept, SizesToo
 from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.holders import holder_of_larger, holder_of_more, largest_graph
 from leakguard.analysis.knowledge import NATIVE_CACHES
-from leakguard.analysis.remedy import extended_remedy, remedy
 from leakguard.analysis.sources.containers import looks_at_holders
 from leakguard.analysis.tolerance import (
     BYTES_FLOOR,
@@ -18,10 +20,8 @@ from leakguard.analysis.tolerance import (
     MATERIAL_BYTES,
     NEARLY_ALL,
 )
-from leakguard.model import Census, Cleared, Holder, Snapshot
+from leakguard.model import Census, Holder, Snapshot
 from leakguard.model.census import GRAPH_NODE
-from leakguard.model.metric import METRICS
-from leakguard.model.units import format_bytes, format_change
 
 
 def objects_rate(case: Case) -> float:
@@ -34,7 +34,7 @@ def objects_rate(case: Case) -> float:
     return case.judge(series, noise_floor=BYTES_FLOOR).verdict.rate if len(series) > 1 else 0.0
 
 
-def filling_cache(case: Case, growth: Growth) -> Cleared | None:
+def filling_cache(case: Case, growth: Growth) -> Harmless | None:
     """Clear native memory as filling if all of it fits into the caches of libraries; else None."""
     ends = [s for s in case.timeline.ends.values() if s.census is not None]
     if not ends or growth.judged is None or growth.in_pools:
@@ -47,13 +47,8 @@ def filling_cache(case: Case, growth: Growth) -> Cleared | None:
     least = filled if growth.interval is None or not rate else filled * growth.interval[0] / rate
     if least > room:
         return None
-    name = growth.name
-    of = ", ".join(f"{n} {cache.type} ({cache.what}; {cache.source})" for cache, n in alive if n)
-    reason = (
-        f"{METRICS[name].words} grows by {format_change(rate)} per generation, "
-        f"about {format_bytes(filled)} so far; it fits into the caches of {of}"
-    )
-    return Cleared(name, "filling", reason, bytes_per_generation=rate)
+    fits = FitsCaches(rate, filled, tuple((n, cache) for cache, n in alive if n))
+    return Harmless(growth.name, "filling", fits, bytes_per_generation=rate)
 
 
 def gained(growth: Growth) -> float:
@@ -83,6 +78,7 @@ def in_a_graph(case: Case, growth: Growth) -> Growth | None:
         return None
     holder = largest_graph(graphs)
     rate = nodes / (last - first)
+    kept_graph = GraphKept(_that_keep(holder, graphs), holder.graph_nodes or 0, nodes, first)
     return replace(
         growth,
         kind="autograd",
@@ -93,24 +89,17 @@ def in_a_graph(case: Case, growth: Growth) -> Growth | None:
         bytes_rate=growth.rate,
         holder=holder,
         in_pools=False,
-        evidence=(
-            growth.evidence[0],
-            Evidence(
-                "holders",
-                f"{_holders_keep(holder, graphs)} a backward graph of {holder.graph_nodes:,} "
-                f"nodes: {nodes:+,} nodes of such graphs since generation {first}",
-            ),
-        ),
+        evidence=(growth.evidence[0], Evidence("holders", kept_graph)),
         second=(),
-        fix=remedy(GRAPH_NODE, holder),
+        fix=Remedy(GRAPH_NODE, holder),
     )
 
 
-def _holders_keep(holder: Holder, graphs: list[Holder]) -> str:
-    """Return the holder of a graph, and other holders of nearly all its nodes, with the verb."""
+def _that_keep(holder: Holder, graphs: list[Holder]) -> tuple[str, ...]:
+    """Return the holder of a graph, and other holders of nearly all its nodes."""
     least = NEARLY_ALL * (holder.graph_nodes or 0)
-    others = [g.path for g in graphs if g is not holder and (g.graph_nodes or 0) >= least]
-    return " and ".join([holder.path, *others]) + (" keep" if others else " keeps")
+    others = (g.path for g in graphs if g is not holder and (g.graph_nodes or 0) >= least)
+    return (holder.path, *others)
 
 
 def extended(case: Case, growth: Growth, told: AbstractSet[str] | None = None) -> Growth | None:
@@ -140,9 +129,9 @@ def extended(case: Case, growth: Growth, told: AbstractSet[str] | None = None) -
         type=name,
         holder=holder,
         in_pools=False,
-        evidence=(growth.evidence[0], Evidence("sizes", "so do the bytes of counted objects")),
+        evidence=(growth.evidence[0], Evidence("sizes", SizesToo())),
         second=(),
-        fix=remedy(name, holder) if are_more else extended_remedy(name, holder),
+        fix=Remedy(name, holder) if are_more else Extended(name, holder),
     )
 
 
@@ -151,35 +140,17 @@ def _bytes(census: Census, name: str) -> float:
     return 0.0 if entry is None else float(entry.bytes or 0)
 
 
-def levelled_off(judged: Judged) -> Iterable[Cleared]:
+def levelled_off(judged: Judged) -> Iterable[Harmless]:
     """Clear live memory that rose by much and no longer rises."""
     verdict, series = judged.verdict, judged.series
     rose = max(series.values) - series.values[0]
     if verdict.shape in ("flat", "noise") or verdict.growing != "no" or rose < MATERIAL_BYTES:
         return
     plateau = verdict.plateau if verdict.shape == "filling" else None
-    yield Cleared(
+    yield Harmless(
         series.name,
         verdict.shape,
-        _why_not(judged, rose),
+        LevelledOff(rose, len(series)),
         None if plateau is None else plateau.value,
         None if plateau is None else plateau.round,
     )
-
-
-def _why_not(judged: Judged, rose: float) -> str:
-    verdict, rounds = judged.verdict, len(judged.series)
-    name, change = METRICS[judged.series.name].words, format_change(rose)
-    if verdict.shape == "filling" and verdict.plateau is not None:
-        end, full = format_bytes(verdict.plateau.value), verdict.plateau.round
-        so_far = f"{change} in {rounds} generations, less each time"
-        if full is None:
-            return f"{name} fills up to {end}: {so_far}"
-        return f"{name} fills until generation {full}, then {end}: {so_far}"
-    words = {
-        "warm-up": "rose at the start and has settled",
-        "step": "rose in a step and has stayed there since",
-        "sawtooth": "rises and comes back down",
-        "transient": "rose for a while and came back down",
-    }
-    return f"{name} {words.get(verdict.shape, 'rose and levelled off')}: {change} at the most"

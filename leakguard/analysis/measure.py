@@ -12,11 +12,14 @@ _MEASURED = ("heap_in_use", "python_in_use", "rss_anonymous", "rss")
 
 
 class Rate(NamedTuple):
-    """Growth per generation of a metric; if ``value`` is None, ``reason`` says why."""
+    """Growth per generation of a metric; ``value`` is None if it is unknown.
+
+    ``too_few`` is how many generations there are after how many of warm-up, if those are too few.
+    """
 
     metric: str
     value: float | None
-    reason: str = ""
+    too_few: tuple[int, int] | None = None
 
 
 def live_growth(run: Run, warmup: int = 1) -> Rate:
@@ -32,10 +35,9 @@ def metric_growth(run: Run, metric: str, warmup: int = 1) -> Rate:
     read = METRICS[metric].read
     values = [float(value) for s in ends if (value := read(s.metrics)) is not None]
     if len(ends) < 2:
-        left = f"{len(ends)} generation{'' if len(ends) == 1 else 's'}"
-        return Rate(metric, None, f"{left} after {warmup} of warm-up; 2 are needed")
+        return Rate(metric, None, too_few=(len(ends), warmup))
     if len(values) < len(ends):
-        return Rate(metric, None, f"the run does not record {METRICS[metric].title}")
+        return Rate(metric, None)
     return Rate(metric, rate(values)[0])
 
 

@@ -8,31 +8,25 @@ from dataclasses import replace
 
 from leakguard.analysis.case import Case
 from leakguard.analysis.evidence import is_confirmed, verdict, witnesses
+from leakguard.analysis.facts.fix import Fix, Release, Remedy
 from leakguard.analysis.forecast import with_forecast
 from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.knowledge.known_leaks import known_leak
 from leakguard.analysis.origin import with_birthplace, with_origin
 from leakguard.analysis.place_in_loop import loose_start, memory_start
-from leakguard.analysis.remedy import UNHELD_ADVICE, name_of, native_remedy, release, remedy
 from leakguard.analysis.row import Row
 from leakguard.analysis.timeline import count_reader
 from leakguard.analysis.tolerance import SEEN_AGAIN, SEEN_ONCE
+from leakguard.analysis.words.evidence import reason
+from leakguard.analysis.words.excluded import excluded
+from leakguard.analysis.words.fix import fix, known_fix
+from leakguard.analysis.words.remedy import name_of, native_remedy
+from leakguard.analysis.words.unknown import NO_HOLDER
 from leakguard.model import Finding, Holder, Hop, Proof, Run
-from leakguard.model.census import GRAPH_NODE
-from leakguard.model.units import format_change, format_number
 
 # A finding is named after one type (``Row.lead``). This is the most other types that the finding
 # also names, because they grow for the same reason. Chosen: three fit on one line.
 _COMPANIONS = 3
-_WORDS = {
-    "threads": ("thread", "threads"),
-    "open_files": ("open file", "open files"),
-    "children": ("child process", "child processes"),
-    GRAPH_NODE: ("node of a backward graph", "nodes of a backward graph"),
-}
-# Growth below this many objects per generation is reported as "1 more every N generations". Chosen:
-# an average of half an object per generation or more is easy to picture.
-_SELDOM = 0.5
 # Hex digits of a fingerprint (48 bits). Among a million findings, the probability that two share a
 # fingerprint is 1 in 560.
 _HEX_DIGITS = 12
@@ -71,10 +65,10 @@ def _with_holder_sought(run: Run, finding: Finding) -> Finding:
     grows = finding.verdict in ("leak", "suspect") and finding.kind in _KEPT
     if finding.held_by is not None or not grows or run.info.source in ("log", "curve"):
         return finding
-    reason = run.unavailable.get("holders")
-    if reason is None and any(snapshot.holders for snapshot in run.snapshots):
-        reason = "no observed container gained as many"
-    return replace(finding, held_by_unknown=reason)
+    why = run.unavailable.get("holders")
+    if why is None and any(snapshot.holders for snapshot in run.snapshots):
+        why = NO_HOLDER
+    return replace(finding, held_by_unknown=why)
 
 
 def _kept_at(run: Run, finding: Finding) -> tuple[str, ...]:
@@ -93,57 +87,7 @@ def with_library(finding: Finding, packages: Mapping[str, str]) -> Finding:
     known = known_leak(finding, packages)
     if known is None:
         return finding
-    fix = f"{known.fix.rstrip('.')} (see {known.source})"
-    return replace(finding, library=known.library, fix=fix)
-
-
-def headline(finding: Finding) -> str:
-    """Return a finding in one sentence: where, since when, how many of what, held by whom."""
-    what = _thing(finding)
-    since = None if finding.started_at is None else f"since generation {finding.started_at}"
-    parts = [f"In {finding.phase}"] if finding.phase else []
-    parts += [since] if since else []
-    if finding.count_per_generation is not None:
-        parts.append(_more(finding.count_per_generation, what))
-    elif finding.bytes_per_generation is None:
-        parts.append(finding.reason.partition(" (")[0])
-    elif finding.kind == "copy-on-write":
-        parts.append("pages shared with a forked process are copied")
-    else:
-        parts.append(f"memory of {what} grows" if finding.type else "memory grows")
-    if finding.held_by:
-        parts.append(f"held by {finding.holder_name or finding.held_by}")
-    if finding.library:
-        parts.append(f"a known leak of {finding.library}")
-    if finding.created_at:
-        likely = "likely " if finding.created_at_likely else ""
-        parts.append(f"{likely}made at {finding.created_at}")
-    elif finding.kept_at:
-        parts.append(f"kept at {' and '.join(finding.kept_at)}")
-    if finding.bytes_per_generation:
-        parts.append(f"{format_change(finding.bytes_per_generation)} per generation")
-    if finding.level is not None:
-        parts.append(finding.level.words)
-    said = ", ".join(parts)
-    return f"{said[:1].upper()}{said[1:]}."
-
-
-def _more(rate: float, what: str) -> str:
-    """Return the increase per generation; below one object in two generations, the interval."""
-    if 0 < rate < _SELDOM:
-        return f"1 more {what} every {round(1 / rate):,} generations"
-    return f"{format_number(rate)} more {what} per generation"
-
-
-def _thing(finding: Finding) -> str:
-    """Return the singular or plural word for the growing things; a class is named as it is."""
-    name = finding.type or "memory"
-    short = name.rsplit(".", 1)[-1]
-    one, several = _WORDS.get(name, (short, short))
-    if finding.kind == "cycles" and finding.type:
-        one = several = f"{short} in reference cycles"
-    rate = finding.count_per_generation
-    return one if rate is not None and (rate == 1 or 0 < rate < _SELDOM) else several
+    return replace(finding, library=known.library, fix=known_fix(known))
 
 
 def fingerprint(*parts: str | None) -> str:
@@ -170,7 +114,7 @@ def _finding(case: Case, defect: Row) -> Finding:
         kind=defect.kind,
         verdict=verdict(lead, evidence),
         pattern=lead.pattern,
-        reason=_confidence_reason(defect, evidence),
+        reason=reason(lead, evidence, [g.name for g in defect.beside[:_COMPANIONS]]),
         phase=defect.phase,
         label=None if shown is None else shown.label,
         serial=None if shown is None else shown.serial,
@@ -185,21 +129,21 @@ def _finding(case: Case, defect: Row) -> Finding:
         holder_name=name_of(holder),
         path=tuple(hop.line for hop in lead.path or _way(lead, holder)),
         confidence=_confidence(lead, evidence),
-        fix=lead.fix or _advice(case, lead, holder),
-        ruled_out=lead.ruled_out,
+        fix=fix(lead.fix or _advice(case, lead, holder)),
+        ruled_out=tuple(map(excluded, lead.ruled_out)),
         in_pools=lead.in_pools,
         proof=_proof(case, holder),
     )
 
 
-def _advice(case: Case, lead: Growth, holder: Holder | None) -> str:
+def _advice(case: Case, lead: Growth, holder: Holder | None) -> Fix:
     """Return the fix; for builtin objects without a known holder, a special one."""
     looked = any(snapshot.holders for snapshot in case.run.snapshots)
     if looked and holder is None and lead.source == "type" and "." not in lead.name:
-        return UNHELD_ADVICE
+        return "unheld"
     if lead.source == "promise" and holder is not None:
-        return release(lead.type or "", holder)
-    return remedy(lead.type or "", holder)
+        return Release(lead.type or "", holder)
+    return Remedy(lead.type or "", holder)
 
 
 def _way(lead: Growth, holder: Holder | None) -> tuple[Hop, ...]:
@@ -232,17 +176,6 @@ def _since(case: Case, lead: Growth, container: Growth | None) -> int | None:
     if container is None or not container.keeps_graphs:
         return lead.since
     return min((g for g in (lead.since, memory_start(case)) if g is not None), default=None)
-
-
-def _confidence_reason(defect: Row, evidence: list[Evidence]) -> str:
-    lead = defect.lead
-    if lead.reason is not None:
-        return lead.reason
-    told = ("; " if lead.source == "type" else ", and ").join(one.told for one in evidence)
-    companions = [growing.name for growing in defect.beside[:_COMPANIONS]]
-    if not companions:
-        return told
-    return f"{told}; also growing: {', '.join(companions)}"
 
 
 def _confidence(lead: Growth, evidence: list[Evidence]) -> float | None:

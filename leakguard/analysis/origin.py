@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from leakguard.analysis.facts.no_line import NoLine, NotInTrace, TooFewBirths, TooFewCounts
 from leakguard.analysis.tolerance import (
     FEWEST_LOOKS,
     MAJORITY,
@@ -15,11 +16,11 @@ from leakguard.analysis.tolerance import (
     WENT_ON_SHARE,
     same,
 )
+from leakguard.analysis.words.unknown import no_line
 from leakguard.model import Finding, Run, Site
 from leakguard.model.births import Birthplace
 from leakguard.model.census import GRAPH_NODE
 from leakguard.model.code_line import written
-from leakguard.model.units import format_bytes
 
 # Kinds of findings whose growth a line of the program makes. If no line is known for such a
 # finding, the report gives the reason. A finding of another kind, such as open files or a peak, has
@@ -93,47 +94,33 @@ def _why_not(run: Run, finding: Finding) -> str | None:
     reason = next(filter(None, reasons), None)
     if reason is not None or run.info.source in ("log", "curve"):
         return reason
+    return no_line(_why_untold(run, finding))
+
+
+def _why_untold(run: Run, finding: Finding) -> NoLine:
     traced = [s for s in run.snapshots if s.was_traced and s.generation]
     if not traced:
         return _why_unborn(run, finding) or _why_untraced(run)
     last = max(traced, key=lambda s: s.generation or 0)
-    if last.cost.cut:
-        return (
-            f"the trace of generation {last.generation} took too long and was cut before it "
-            "reached the growth"
-        )
-    return f"in the traced generation {last.generation}, no line allocated as much as the growth"
+    return NotInTrace(last.generation or 0, last.cost.cut)
 
 
-def _why_unborn(run: Run, finding: Finding) -> str | None:
+def _why_unborn(run: Run, finding: Finding) -> TooFewBirths | None:
     """Return why births name no line; None if they were not recorded."""
     births = next((s.births for s in reversed(run.snapshots) if s.births is not None), None)
-    if births is None:
-        return None
-    interval = format_bytes(births.interval)
-    if finding.held_by is None:
-        return f"no line leaves as much behind; one allocation in {interval} was sampled"
-    return f"of what it gained too little was sampled, one allocation in {interval}"
+    return None if births is None else TooFewBirths(births.interval, finding.held_by is not None)
 
 
-def _why_untraced(run: Run) -> str:
+def _why_untraced(run: Run) -> NoLine:
     """Return why no generation was traced.
 
     The run does not record whether tracing was switched off, so the reason allows for both.
     """
     if run.info.observer is not None:
-        return "the process was observed from outside, where lines are unknown"
+        return "observed outside"
     ends = [s for s in run.snapshots if s.moment == "generation"]
     looks = sum(s.census is not None for s in ends[:-1])
-    if looks < FEWEST_LOOKS:
-        return (
-            f"no generation was traced: max_overhead allowed object counts in only {looks} of the "
-            f"{len(ends)} generations before the last one ended, too few to decide what to trace"
-        )
-    return (
-        "no generation was traced: the run ended before two consecutive looks agreed on what "
-        'grows; a longer run names the line, unless trace is "off"'
-    )
+    return TooFewCounts(looks, len(ends)) if looks < FEWEST_LOOKS else "ended early"
 
 
 def _of_objects_there(sites: list[Site], finding: Finding) -> Site | None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from leakguard.analysis.words import job as words
 from leakguard.model.pod import Pod, PodRow, Point
-from leakguard.model.units import MB, format_bytes, format_change
+from leakguard.model.units import MB
 
 # The lowest points of this many parts of the record must rise, each by at least this many bytes.
 # Chosen as for the memory of a process that is followed from outside; a file of shared memory that
@@ -41,13 +42,7 @@ def pod_remarks(rows: Sequence[PodRow]) -> Iterator[str]:
     """Yield what the rows together say."""
     held = [row for row in rows if row.place != PAGE_CACHE]
     total = sum(row.bytes for row in held)
-    if total:
-        yield f"beside the processes, files in RAM hold {format_bytes(total)}"
-    for row in growing_places(rows):
-        yield (
-            f"{row.place} grows by {format_change(row.bytes_per_minute)} a minute: a file there "
-            "holds memory until it is removed, whether a process uses it or not"
-        )
+    yield from words.pod_remarks(total, growing_places(rows))
 
 
 def _bytes_per_minute(points: Sequence[Point]) -> float:

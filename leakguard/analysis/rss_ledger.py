@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
+from leakguard.analysis.words import ledger as words
 from leakguard.model import Census, Run, Snapshot
 from leakguard.model.ledger import PARTS, Ledger
-
-_NO_CENSUS = "live objects were not counted and sized at both ends"
-_NO_HELD = "the C allocator was not read at both ends"
-_NO_POOLS = "Python's small-object allocator was not read at both ends"
-_NO_PARTS = "RSS was not split into anonymous, file-backed and shared pages"
-_NO_SWAP = "swap was not read at both ends"
-_NO_NATIVE = "it is memory in use beyond live objects, and one of the two is unknown"
 
 # The most generations that the history of a long run shows. Chosen.
 _POINTS = 60
@@ -45,12 +39,12 @@ def _between(run: Run, before: Snapshot, after: Snapshot) -> Ledger | None:
         return None
     known = {name: _change(before, after, read) for name, read in _READERS.items()}
     known["native"] = _native(before, after, known)
-    unknown = {name: reason for name, reason in _REASONS.items() if known[name] is None}
+    missing = (part for part in words.UNREAD if known[part] is None)
+    unknown = {part: _why_unknown(part, (after, before)) for part in missing}
     parts = {name: known.get(name) for name in PARTS}
     parts["unexplained"] = growth - sum(filter(None, known.values()))
     rounds = run.generations_until(after.generation)
-    reasons = _reasons(unknown, before, after)
-    return Ledger(before.label, after.label, rounds, growth, parts, reasons, after.generation)
+    return Ledger(before.label, after.label, rounds, growth, parts, unknown, after.generation)
 
 
 def _latest(run: Run, before: Snapshot | None) -> Snapshot | None:
@@ -115,17 +109,6 @@ _READERS: Mapping[str, Read] = {
     "swapped": _swapped,
 }
 
-_REASONS = {
-    "tensors": _NO_CENSUS,
-    "arrays": _NO_CENSUS,
-    "python": _NO_CENSUS,
-    "native": _NO_NATIVE,
-    "interpreter": _NO_POOLS,
-    "allocator": _NO_HELD,
-    "shared": _NO_PARTS,
-    "swapped": _NO_SWAP,
-}
-
 # For some parts, a probe that knows a better reason for a missing number than "was not read".
 _PROBES = {"interpreter": "pools", "allocator": "allocator", "tensors": "census",
            "arrays": "census", "python": "census"}  # fmt: skip
@@ -144,10 +127,7 @@ def _native(before: Snapshot, after: Snapshot, known: Mapping[str, int | None]) 
     return in_use - sum(filter(None, objects))
 
 
-def _reasons(unknown: Mapping[str, str], before: Snapshot, after: Snapshot) -> dict[str, str]:
-    return {part: _probe_reason(part, (after, before)) or text for part, text in unknown.items()}
-
-
-def _probe_reason(part: str, ends: Iterable[Snapshot]) -> str | None:
+def _why_unknown(part: str, ends: Iterable[Snapshot]) -> str:
     probe = _PROBES.get(part, "")
-    return next((s.unavailable[probe] for s in ends if probe in s.unavailable), None)
+    known = next((s.unavailable[probe] for s in ends if probe in s.unavailable), None)
+    return known or words.UNREAD[part]

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from leakguard.analysis.case import Case, Judged
 from leakguard.analysis.tolerance import BYTES_FLOOR, NOTABLE_BYTES, NOTABLE_TOTAL, notable
-from leakguard.model.units import format_bytes
 
 # To find the least rate that is reported, a first rate is doubled at most this many times. Chosen:
 # the first rate is near the noise, and a leak of 2^12 (4,096) times the noise cannot go undetected.
@@ -30,12 +29,6 @@ def least_told(case: Case) -> float | None:
         return rate
     tried = (rate * 2**times for times in range(_DOUBLINGS))
     return next((rate for rate in tried if _tells(case, memory, 2 * rate)), None)
-
-
-def least_told_words(case: Case) -> str | None:
-    """Return ``least_told`` in words."""
-    rate = least_told(case)
-    return None if rate is None else format_bytes(rate)
 
 
 def _tells(case: Case, memory: Judged, rate: float) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from leakguard.analysis.naming import headline
+from leakguard.analysis.words.headline import headline
 from leakguard.cli.output import complain, write_document
 from leakguard.cli.report import RunPath, chosen_finding, read_report
 from leakguard.fixing.tree import Tree, copied

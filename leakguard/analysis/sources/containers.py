@@ -10,6 +10,7 @@ from statistics import median_low
 
 from leakguard.analysis.birthplace import Birth, Trail
 from leakguard.analysis.case import Case, slope
+from leakguard.analysis.facts.measured import KeptOfGenerations, KeptOfRounds
 from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.knowledge.places import with_bound
 from leakguard.analysis.tolerance import (
@@ -165,11 +166,7 @@ def _by_births(case: Case, seen: History) -> Growth | None:
         since=trail.began(container.since),
         proven=True,
         evidence=(
-            Evidence(
-                "births",
-                f"{holder.path} keeps as much of what each generation since {trail.since} has "
-                f"made ({trail.residue.samples} samples)",
-            ),
+            Evidence("births", KeptOfGenerations(holder.path, trail.since, trail.residue.samples)),
         ),
     )
 
@@ -210,15 +207,14 @@ def _by_outer_rounds(case: Case, seen: History) -> Growth | None:
     if min(kept) < MAJORITY * whole / len(kept):
         return None
     known = container.since is not None or (len(seen) > 1 and (container.rate or 0.0) > 0)
-    level = case.outer.level
-    told = f"{holder.path} keeps about as much of what each {level} has made"
+    measured = KeptOfRounds(holder.path, case.outer.level, len(kept), len(left))
     return replace(
         container,
         rate=container.rate if known else holder.entries * each / whole,
         bytes_rate=each,
         since=case.run.generations[first],
         proven=True,
-        evidence=(Evidence("births", f"{told} ({len(kept)} of {len(left)})"),),
+        evidence=(Evidence("births", measured),),
     )
 
 
@@ -292,13 +288,12 @@ def together(similar: Sequence[Growth]) -> Growth:
     if not others or first.holder is None:
         return first
     kept = sum(c.holder.retained_bytes or 0 for c in similar if c.holder is not None)
-    so_do = f"; so do {len(others)} like it" if len(others) > 1 else "; so does one like it"
     return replace(
         first,
         rate=math.fsum(c.rate or 0.0 for c in similar),
         bytes_rate=math.fsum(c.bytes_rate or 0.0 for c in similar),
         holder=replace(first.holder, retained_bytes=kept),
-        evidence=tuple(replace(e, told=e.told + so_do) for e in first.evidence),
+        evidence=tuple(replace(e, like=len(others)) for e in first.evidence),
     )
 
 

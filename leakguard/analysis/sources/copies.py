@@ -11,10 +11,10 @@ from itertools import takewhile
 from typing import NamedTuple, TypeAlias
 
 from leakguard.analysis.case import Case
+from leakguard.analysis.facts.measured import SameData
 from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.tolerance import FEWEST_LOOKS, SEEN_AGAIN
 from leakguard.model import Holder, LargeObject, Snapshot
-from leakguard.model.units import format_bytes
 
 
 class _Alike(NamedTuple):
@@ -68,7 +68,8 @@ def _growth(
 ) -> Growth:
     items = sorted(items, key=lambda item: item.held_by or "")
     spare = sum(item.bytes for item in items) - max(item.bytes for item in items)
-    holders = ", ".join(sorted({item.held_by for item in items if item.held_by}))
+    holders = tuple(sorted({item.held_by for item in items if item.held_by}))
+    same = SameData(len(items), since[0], items[0].bytes, spare, holders)
     first = items[0].held_by
     return Growth(
         "copies",
@@ -79,17 +80,9 @@ def _growth(
         since=since[0],
         holder=None if first is None else Holder(first, contents.type, len(items)),
         worst="inconclusive",
-        evidence=(
-            Evidence(
-                "contents",
-                f"the same data is in memory {len(items)} times, unchanged since generation "
-                f"{since[0]}: {format_bytes(items[0].bytes)} each, {format_bytes(spare)} of it "
-                f"redundant; held by {holders or 'no holder that was found'}",
-            ),
-        ),
+        evidence=(Evidence("contents", same),),
         confidence=SEEN_AGAIN,
-        fix="load it once and let all share one read-only array (array.setflags(write=False)), or "
-        "map it from its file (numpy.load(..., mmap_mode='r'))",
-        ruled_out=("no leak: the number of copies does not grow",),
+        fix="copies",
+        ruled_out=("copies constant",),
         shown=shown,
     )

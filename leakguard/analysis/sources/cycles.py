@@ -16,14 +16,15 @@ from itertools import pairwise
 from leakguard.analysis.case import Case
 from leakguard.analysis.class_owner import is_users
 from leakguard.analysis.contribution import made_in
+from leakguard.analysis.facts.fix import BreakCycle
+from leakguard.analysis.facts.harmless import CycleCost
+from leakguard.analysis.facts.measured import FreedInCycles, PiledUp
 from leakguard.analysis.growth import Evidence, Growth
-from leakguard.analysis.knowledge import NO_COLLECTOR
 from leakguard.analysis.timeline import count_reader
 from leakguard.analysis.tolerance import MATERIAL_BYTES, OWN_SHARE, REPEATED, SEEN_AGAIN, SEEN_ONCE
 from leakguard.model import Collection, Snapshot
 from leakguard.model.holder import Hop
 from leakguard.model.series import Series
-from leakguard.model.units import format_bytes, format_number
 
 
 def cycles(case: Case) -> list[Growth]:
@@ -111,25 +112,20 @@ def _cost(case: Case, name: str, collected: list[Snapshot]) -> Growth:
     sizes = [s.collection.bytes or 0 for s in collected if s.collection is not None]
     counts = case.timeline.best_series(name, count_reader(name)).values
     often = _own_full_collections(case)
-    reason = (
-        f"objects in cycles waited for the collector, which freed {format_bytes(sum(sizes))} "
-        f"in all, at most {format_bytes(max(sizes))} at once"
+    cost = CycleCost(
+        name,
+        freed=sum(sizes),
+        at_once=max(sizes),
+        most=max(counts) if counts and max(counts) > min(counts) else None,
+        collections=often if often >= REPEATED else None,
     )
-    if counts and max(counts) > min(counts):
-        reason += f"; up to {format_number(max(counts))} {name} at a time"
-    if often >= REPEATED:
-        reason += (
-            f". The program's own collector ran {often} times: a cost, not a leak. Breaking the "
-            "cycles saves it, a smaller gc.set_threshold() lowers the peak, and gc.freeze() after "
-            "start-up makes each collection cheaper"
-        )
     return Growth(
         "cycles",
         "garbage in cycles",
         "cycles",
         pattern="sawtooth",
         with_it=_freed_with(name, [s.collection for s in collected if s.collection is not None]),
-        healthy=reason,
+        healthy=cost,
     )
 
 
@@ -152,10 +148,7 @@ def _growth(case: Case, name: str, freeing: list[Snapshot]) -> Growth:
     else:
         phase, rate = case.type_share(name).main_phase(), _rate(before)
     piled_up = case.judge(before, integer=True).grows
-    said = (
-        f"{len(freeing)} collection{'s' if len(freeing) > 1 else ''} freed {freed} {name} and "
-        f"{format_bytes(size)} that only cycles kept alive"
-    )
+    measured = FreedInCycles(name, freed, size, len(freeing))
     again = _again(piled_up, len(freeing))
     way = _way(collections, name)
     return Growth(
@@ -173,39 +166,24 @@ def _growth(case: Case, name: str, freeing: list[Snapshot]) -> Growth:
         with_it=_freed_with(name, collections),
         # A collection counts freed objects exactly, but a single collection does not prove growth.
         exact=len(freeing) > 1,
-        evidence=(Evidence("collector", said), *again),
-        reason="; ".join((said, *(one.told for one in again if piled_up))),
+        evidence=(Evidence("collector", measured), *again),
         confidence=SEEN_AGAIN if again else SEEN_ONCE,
-        fix=_fix(case, way),
-        ruled_out=("no holder: a collection freed them",),
+        fix=BreakCycle(way, is_collector_off=switched_off(case)),
+        ruled_out=("no holder",),
         shown=case.timeline.at(phase).get(freeing[0].generation or 0, freeing[0]),
     )
-
-
-def _fix(case: Case, way: tuple[Hop, ...]) -> str:
-    bound = "until then gc.collect() at the end of the phase bounds it"
-    break_it = f"break the reference cycle{_cut(way)} (a weak reference, or clear it when done)"
-    return f"{break_it}; {NO_COLLECTOR if switched_off(case) else bound}"
 
 
 def _again(piled_up: bool, times: int) -> tuple[Evidence, ...]:
     """Return evidence that objects became garbage more than once: the count or the collector."""
     if piled_up:
-        return (Evidence("count", "until then their number grew in every generation"),)
-    return (Evidence("collector", "it happened more than once"),) if times > 1 else ()
+        return (Evidence("count", PiledUp()),)
+    return (Evidence("collector", None),) if times > 1 else ()
 
 
 def _way(collections: Sequence[Collection], name: str) -> tuple[Hop, ...]:
     """Return the path from an instance back to itself; empty if no look recorded one."""
     return next((way for c in collections if (way := c.cycles.get(name))), ())
-
-
-def _cut(way: tuple[Hop, ...]) -> str:
-    """Name the reference that closes the cycle; empty if the cycle is unknown."""
-    if not way:
-        return ""
-    before = way[-2].type
-    return f" that comes back to {way[-1].type} from {before} through `{way[-1].label}`"
 
 
 def _rate(before: Series) -> float | None:

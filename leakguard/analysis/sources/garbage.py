@@ -10,18 +10,14 @@ from itertools import pairwise
 from statistics import median
 
 from leakguard.analysis.case import Case
+from leakguard.analysis.facts.measured import WaitingGarbage
 from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.tolerance import MAJORITY, REPEATED, SEEN_AGAIN
-from leakguard.model.metric import METRICS
-from leakguard.model.units import MB, format_bytes
+from leakguard.model.units import MB
 
 # Garbage is a cost worth reporting if a collection frees this many bytes, and half as many as the
 # live memory after it. Chosen: a run that needs half as much memory again needs a larger machine.
 _LARGE = 16 * MB
-_FIX = (
-    "break the cycles (a weak reference to the parent, or clear it when done), so that objects are "
-    "freed at once; a smaller gc.set_threshold() has the collector come earlier"
-)
 
 
 def garbage(case: Case) -> list[Growth]:
@@ -43,11 +39,7 @@ def garbage(case: Case) -> list[Growth]:
 def _cost(case: Case, name: str, freed: dict[int, tuple[float, float]]) -> Growth:
     size = median(amount for amount, _ in freed.values())
     left = median(after for _, after in freed.values())
-    said = (
-        f"garbage in cycles piles up until the collector comes: in {len(freed)} "
-        f"generations {METRICS[name].words} fell by about {format_bytes(size)} as it freed objects "
-        f"in cycles, and {format_bytes(left)} were left; the run needs room for both"
-    )
+    waiting = WaitingGarbage(name, len(freed), size, left)
     return Growth(
         "peak",
         "garbage in cycles",
@@ -55,8 +47,8 @@ def _cost(case: Case, name: str, freed: dict[int, tuple[float, float]]) -> Growt
         pattern="sawtooth",
         since=min(freed),
         worst="inconclusive",
-        evidence=(Evidence("collector", said),),
+        evidence=(Evidence("collector", waiting),),
         confidence=SEEN_AGAIN,
-        fix=_FIX,
-        ruled_out=("no leak: the collector frees it",),
+        fix="garbage",
+        ruled_out=("collector frees",),
     )

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from leakguard.analysis.case import Case
+from leakguard.analysis.facts.fix import BoundGauge
+from leakguard.analysis.facts.measured import GaugeGrows
 from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.timeline import gauge_reader
-from leakguard.model.units import format_number
-
-_NO_CAPACITY = " and it has no capacity"
 
 
 def gauges(case: Case) -> list[Growth]:
@@ -43,15 +42,9 @@ def _growing(case: Case, name: str) -> Growth | None:
         full_at=None if plateau is None else plateau.round,
         # A gauge may count anything, so it is a leak only if it exceeds its capacity.
         worst="leak" if past else "suspect",
-        evidence=(
-            Evidence(
-                "gauge",
-                f"{name} grows by {format_number(verdict.rate)} per generation"
-                + (f", and it is past its capacity {capacity:,.0f}" if past else _NO_CAPACITY),
-            ),
-        ),
+        evidence=(Evidence("gauge", GaugeGrows(name, verdict.rate, capacity if past else None)),),
         confidence=verdict.confidence,
-        fix=f"bound {name}: make the producer wait, or drop or merge what is pending",
+        fix=BoundGauge(name),
     )
 
 

@@ -6,11 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from leakguard.analysis.case import Case, Judged
+from leakguard.analysis.facts.excluded import Excluded
+from leakguard.analysis.facts.fix import Advice
+from leakguard.analysis.facts.harmless import Why
+from leakguard.analysis.facts.measured import Measured, MetricGrows
 from leakguard.model.finding import Kind, Verdict
-from leakguard.model.metric import METRICS
-from leakguard.model.units import format_bytes, format_change, format_number
 
-Said = Callable[[Case, Judged], str]
+
+def grows(case: Case, judged: Judged) -> MetricGrows:
+    """Return the growth of a metric as what was measured."""
+    series, verdict = judged.series, judged.verdict
+    return MetricGrows(series.name, series.unit, verdict.rate, verdict.interval, verdict.reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +24,7 @@ class MetricRow:
     """How one metric is judged.
 
     Attributes:
+        fix: chooses the advice; None for the one under the name of the metric.
         least: bytes per generation from which a rise matters at once; a slower rise must reach a
             total.
         floor: changes of the value below this are not evidence.
@@ -26,14 +33,14 @@ class MetricRow:
         exact: True if the kernel or the interpreter counts it, so it needs no confirmation.
         takes_ram: False if the bytes of the metric are not part of the limited memory.
         counts_as: the type that the finding names.
-        reason: the sentence with the numbers, if the standard one does not fit.
+        measured: what is told of the growth.
         applies: a further condition.
         healthy: why this rise is no leak; None if nothing explains it.
     """
 
     metric: str
     kind: Kind
-    fix: Said
+    fix: Callable[[Case, Judged], Advice] | None = None
     least: float = 0.0
     floor: float = 0.0
     integer: bool = False
@@ -42,22 +49,7 @@ class MetricRow:
     takes_ram: bool = True
     worst: Verdict = "leak"
     counts_as: str | None = None
-    reason: Said | None = None
+    measured: Callable[[Case, Judged], Measured] = grows
     applies: Callable[[Case, Judged], bool] = lambda case, judged: True
-    healthy: Callable[[Case, Judged], str | None] = lambda case, judged: None
-    ruled_out: tuple[str, ...] = ()
-
-
-def grows(judged: Judged) -> str:
-    """Return the sentence with the growth of a metric."""
-    name, verdict = METRICS[judged.series.name].words, judged.verdict
-    if judged.series.unit == "count":
-        return f"{name} grow by {format_number(verdict.rate)} per generation: {verdict.reason}"
-    low, high = verdict.interval
-    between = f"({format_bytes(low)} to {format_bytes(high)})"
-    return f"{name} grows by {format_change(verdict.rate)} per generation {between}"
-
-
-def always(text: str) -> Said:
-    """Return a function that returns the same text for every run."""
-    return lambda case, judged: text
+    healthy: Callable[[Case, Judged], Why | None] = lambda case, judged: None
+    ruled_out: tuple[Excluded, ...] = ()

@@ -10,10 +10,18 @@ from dataclasses import replace
 from itertools import pairwise
 
 from leakguard.analysis.case import Case, Judged, slope
+from leakguard.analysis.facts.fix import Advice
+from leakguard.analysis.facts.harmless import FirstTouched, LittleOfMetric
+from leakguard.analysis.facts.measured import (
+    GrowsInPools,
+    HeldFree,
+    MetricGrows,
+    MoreFrozen,
+    PagesCopied,
+)
 from leakguard.analysis.growth import Evidence, Growth
-from leakguard.analysis.knowledge import GONE_ADVICE, NATIVE_ADVICE, POOLS_ADVICE
 from leakguard.analysis.pace import daily
-from leakguard.analysis.sources.metric_row import MetricRow, always, grows
+from leakguard.analysis.sources.metric_row import MetricRow, grows
 from leakguard.analysis.timeline import GPU_MEMORY, LIVE_MEMORY
 from leakguard.analysis.tolerance import (
     BYTES_FLOOR,
@@ -23,7 +31,6 @@ from leakguard.analysis.tolerance import (
     WENT_ON_SHARE,
     notable,
 )
-from leakguard.model.units import format_bytes, format_change
 
 # From this many threads on, arenas are the likely cause of held memory. glibc gives each thread an
 # arena, up to eight times as many as cores (mallopt(3), M_ARENA_MAX): sixteen on a machine with two
@@ -63,10 +70,10 @@ def _growing(case: Case, row: MetricRow) -> Growth | None:
         contribution=case.contribution(row.metric, judged.started_at),
         exact=row.exact,
         worst=row.worst,
-        evidence=(Evidence(row.metric, _growth_text(case, row, judged)),),
+        evidence=(Evidence(row.metric, row.measured(case, judged)),),
         second=row.second,
         confidence=verdict.confidence,
-        fix=row.fix(case, judged),
+        fix=row.metric if row.fix is None else row.fix(case, judged),
         ruled_out=row.ruled_out,
         healthy=healthy,
         pattern="filling" if matters and healthy is not None else "growing",
@@ -74,11 +81,9 @@ def _growing(case: Case, row: MetricRow) -> Growth | None:
     )
 
 
-def _too_little(case: Case, judged: Judged) -> str:
+def _too_little(case: Case, judged: Judged) -> LittleOfMetric:
     """Return why growth of a number is no finding: it is told, with what it comes to in a day."""
-    a_day = daily(case, judged.verdict.rate)
-    pace = "" if a_day is None else f", {format_bytes(a_day)} a day at this pace"
-    return f"{grows(judged)}{pace}: too little to matter"
+    return LittleOfMetric(grows(case, judged), daily(case, judged.verdict.rate))
 
 
 def _judged(case: Case, row: MetricRow) -> Judged | None:
@@ -89,10 +94,6 @@ def _judged(case: Case, row: MetricRow) -> Judged | None:
     if len(series) < 2:
         return None
     return case.judge(series, integer=row.integer, noise_floor=row.floor)
-
-
-def _growth_text(case: Case, row: MetricRow, judged: Judged) -> str:
-    return grows(judged) if row.reason is None else row.reason(case, judged)
 
 
 # -- fragmentation ---------------------------------------------------------------------------------
@@ -106,28 +107,16 @@ def _is_fragmentation(case: Case, held: Judged) -> bool:
     return live.verdict.rate <= WENT_ON_SHARE * held.verdict.rate
 
 
-def _held_reason(case: Case, held: Judged) -> str:
+def _held_free(case: Case, held: Judged) -> HeldFree:
     live = case.memory()
-    beside = f" ({format_change(live.verdict.rate)})" if live is not None else ""
-    return (
-        f"the C allocator keeps {format_change(held.verdict.rate)} more freed memory per "
-        f"generation, {format_bytes(held.series.values[-1])} by now, and RSS grows with it; live "
-        f"memory does not{beside}"
-    )
+    beside = None if live is None else live.verdict.rate
+    return HeldFree(held.verdict.rate, held.series.values[-1], beside)
 
 
-def _held_fix(case: Case, held: Judged) -> str:
+def _held_fix(case: Case, held: Judged) -> Advice:
     threads = case.metric("threads")
-    if threads is not None and threads.series.values[-1] >= _MANY_THREADS:
-        return (
-            "each thread has an arena of its own: start with MALLOC_ARENA_MAX=2, or use fewer "
-            "threads"
-        )
-    return (
-        "call malloc_trim(0) (ctypes.CDLL(None).malloc_trim(0)) after the phase, start with "
-        "MALLOC_TRIM_THRESHOLD_=100000, or run with another allocator (LD_PRELOAD of jemalloc or "
-        "mimalloc); reuse buffers instead of making many of mixed sizes"
-    )
+    many = threads is not None and threads.series.values[-1] >= _MANY_THREADS
+    return "many arenas" if many else "held free"
 
 
 # -- mappings ------------------------------------------------------------------------------------
@@ -140,7 +129,7 @@ def _is_mapped_evenly(case: Case, space: Judged) -> bool:
     return rises >= MAJORITY * (len(values) - 1)
 
 
-def _is_mapped_before(case: Case, shared: Judged) -> str | None:
+def _is_mapped_before(case: Case, shared: Judged) -> FirstTouched | None:
     """Return why growth of shared memory is no leak, if its pages lie in an old mapping; else None.
 
     An object store or a ring of buffers is mapped once, in its full size, and its pages are then
@@ -149,10 +138,7 @@ def _is_mapped_before(case: Case, shared: Judged) -> str | None:
     space = case.metric("vms")
     if space is None or _late_gain(space) >= _late_gain(shared) / 2:
         return None
-    return (
-        f"{grows(shared)} while nothing more is mapped: pages of an existing segment are touched "
-        "for the first time, and there are no more of them than were mapped"
-    )
+    return FirstTouched(grows(case, shared))
 
 
 def _late_gain(judged: Judged) -> float:
@@ -183,13 +169,9 @@ def _slope(judged: Judged) -> float:
     return slope(judged.series.generations, judged.series.values)
 
 
-def _copied_reason(case: Case, private: Judged) -> str:
+def _pages_copied(case: Case, private: Judged) -> PagesCopied:
     rss = case.metric("rss")
-    beside = "" if rss is None else f" while RSS stays at {format_bytes(rss.series.values[-1])}"
-    return (
-        f"{grows(private)}{beside}: pages that a fork shares are copied when one of the processes "
-        "writes to them, and no object is made"
-    )
+    return PagesCopied(grows(case, private), None if rss is None else rss.series.values[-1])
 
 
 def lost_in_pools(case: Case) -> bool:
@@ -200,19 +182,17 @@ def lost_in_pools(case: Case) -> bool:
     return pools.verdict.rate >= MAJORITY * memory.verdict.rate > 0
 
 
-def _memory_fix(case: Case, judged: Judged) -> str:
+def _memory_fix(case: Case, judged: Judged) -> Advice:
     if not case.counts_objects:
-        return "record the run with LeakGuard(out=...) to see which objects grow"
+        return "not recorded"
     if case.timeline.let_go:
-        return GONE_ADVICE
-    return POOLS_ADVICE if lost_in_pools(case) else NATIVE_ADVICE
+        return "let go"
+    return "in pools" if lost_in_pools(case) else "native"
 
 
-def _memory_reason(case: Case, judged: Judged) -> str:
-    said = grows(judged)
-    if case.counts_objects and lost_in_pools(case):
-        return f"{said}, in Python's small-object allocator but in no reachable object"
-    return said
+def _memory_grows(case: Case, judged: Judged) -> MetricGrows | GrowsInPools:
+    found = grows(case, judged)
+    return GrowsInPools(found) if case.counts_objects and lost_in_pools(case) else found
 
 
 # Metrics that may confirm the allocators' numbers: RAM, address space, and number of blocks.
@@ -248,11 +228,11 @@ def _live_memory(metric: str) -> MetricRow:
     return MetricRow(
         metric,
         "gpu" if metric == GPU_MEMORY else "native",
-        _memory_fix,
+        fix=_memory_fix,
         least=NOTABLE_BYTES,
         floor=BYTES_FLOOR,
         second=_BESIDE_ALLOCATORS if metric in ("live_memory", "heap_in_use") else (),
-        reason=_memory_reason,
+        measured=_memory_grows,
     )
 
 
@@ -266,33 +246,25 @@ def _is_beside_memory(case: Case, gpu: Judged) -> bool:
 # -- the collector ---------------------------------------------------------------------------------
 
 
-def _frozen_reason(case: Case, frozen: Judged) -> str:
-    return (
-        f"gc.freeze() hides {frozen.verdict.rate:,.0f} more objects per generation from the "
-        f"collector, {frozen.series.values[-1]:,.0f} by now: garbage in cycles among them is never "
-        "freed"
-    )
+def _more_frozen(case: Case, frozen: Judged) -> MoreFrozen:
+    return MoreFrozen(frozen.verdict.rate, frozen.series.values[-1])
 
 
 _ROWS = (
     MetricRow(
         "gpu_allocated",
         "gpu",
-        always("keep numbers, not GPU tensors: item(), detach().cpu(), or drop them each "
-                "generation"),
         second=("gpu_reserved",),
     ),
     MetricRow(
         GPU_MEMORY,
         "gpu",
-        always("record the run with LeakGuard(out=...) to see which tensors grow"),
         least=NOTABLE_BYTES,
         applies=_is_beside_memory,
     ),
     MetricRow(
         "threads",
         "threads",
-        always("join or shut down what starts them: executors, loaders, writers"),
         integer=True,
         exact=True,
         counts_as="threads",
@@ -300,7 +272,6 @@ _ROWS = (
     MetricRow(
         "open_files",
         "files",
-        always("close what is opened: use `with`, close writers, sockets and pools"),
         integer=True,
         exact=True,
         counts_as="open_files",
@@ -308,7 +279,6 @@ _ROWS = (
     MetricRow(
         "children",
         "children",
-        always("join or terminate the processes; reuse one pool of workers"),
         integer=True,
         exact=True,
         counts_as="children",
@@ -316,8 +286,6 @@ _ROWS = (
     MetricRow(
         "rss_shared",
         "native",
-        always("close() each shared memory segment in every process and unlink() it in one; "
-                "receive tensors from workers into buffers that are reused"),
         least=NOTABLE_BYTES,
         second=("open_files", "rss"),
         counts_as="shared memory",
@@ -326,19 +294,14 @@ _ROWS = (
     MetricRow(
         "private",
         "copy-on-write",
-        always("keep what forked workers read in a few arrays (numpy, torch, pyarrow), not in "
-                "lists or dicts of Python objects: reading an object counts a reference, which "
-                "writes to its page and copies it; or load the data in the worker"),
         least=NOTABLE_BYTES,
         second=("pss",),
-        reason=_copied_reason,
+        measured=_pages_copied,
         applies=_is_copy_on_write,
     ),
     MetricRow(
         "address_space",
         "native",
-        always("unmap what is mapped (close the mmap, munmap in C): it costs no RAM until it is "
-                "touched, and a process may have 65,530 mappings only (vm.max_map_count)"),
         least=NOTABLE_BYTES,
         floor=BYTES_FLOOR,
         exact=True,
@@ -348,37 +311,32 @@ _ROWS = (
     MetricRow(
         "mapped",
         "native",
-        always("look for native buffers and mappings that are never released: handles without a "
-                "close() or free(), memory maps, decoders, contexts of C libraries"),
         least=NOTABLE_BYTES,
         floor=MATERIAL_BYTES,
         second=("rss",),
-        ruled_out=("no fragmentation: what the allocators hold free is not in it",),
+        ruled_out=("not held free",),
     ),
     MetricRow(
         "heap_held",
         "fragmentation",
-        _held_fix,
+        fix=_held_fix,
         least=MATERIAL_BYTES,
         worst="suspect",
-        reason=_held_reason,
+        measured=_held_free,
         applies=_is_fragmentation,
-        ruled_out=("no leak: the program has freed it",),
+        ruled_out=("already freed",),
     ),
     MetricRow(
         "gc_frozen",
         "cycles",
-        always("call gc.freeze() once, after start-up and a gc.collect(), not in the loop"),
         integer=True,
         counts_as="frozen objects",
         second=LIVE_MEMORY[:2],
-        reason=_frozen_reason,
+        measured=_more_frozen,
     ),
     MetricRow(
         "gc_uncollectable",
         "cycles",
-        always("empty gc.garbage, and break the cycles of objects that the collector may not "
-                "free (finalizers written in C); gc.DEBUG_SAVEALL keeps everything there"),
         integer=True,
         exact=True,
         counts_as="objects in gc.garbage",

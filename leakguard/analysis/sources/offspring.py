@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from leakguard.analysis.case import Case
+from leakguard.analysis.facts.measured import ChildGrows
 from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.tolerance import NOTABLE_BYTES, NOTABLE_COUNTED, notable
 from leakguard.model import Holder
 from leakguard.model.series import Series
-from leakguard.model.units import format_bytes, format_change
-
-_FIX = (
-    "look for what is kept in that process: run its function under a guard of its own "
-    '(LeakGuard(out="runs/")), or start workers anew now and then (maxtasksperchild, '
-    "persistent_workers=False); the objects of another process cannot be counted from here"
-)
 
 
 def offspring(case: Case) -> list[Growth]:
@@ -29,11 +23,7 @@ def _growing(case: Case, name: str) -> Growth | None:
     rate, since = judged.verdict.rate, judged.started_at
     if not judged.grows or not notable(rate, since, series.generations[-1], NOTABLE_BYTES):
         return None
-    first, last = (format_bytes(series.values[at]) for at in (0, -1))
-    said = (
-        f"the memory that only {name} has grows by {format_change(rate)} per generation, from "
-        f"{first} to {last}; this process does not gain it"
-    )
+    measured = ChildGrows(name, rate, series.values[0], series.values[-1])
     return Growth(
         "child",
         name.partition("(")[2],
@@ -46,9 +36,9 @@ def _growing(case: Case, name: str) -> Growth | None:
         judged=judged,
         holder=Holder(name, element="", entries=0),
         worst="suspect",
-        evidence=(Evidence("child", said),),
+        evidence=(Evidence("child", measured),),
         confidence=judged.verdict.confidence,
-        fix=_FIX,
+        fix="child",
     )
 
 

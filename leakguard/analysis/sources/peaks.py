@@ -9,10 +9,11 @@ from __future__ import annotations
 from statistics import median
 
 from leakguard.analysis.case import Case
+from leakguard.analysis.facts.measured import BriefPeak
 from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.tolerance import MAJORITY, REPEATED, SEEN_AGAIN
 from leakguard.model import Snapshot
-from leakguard.model.units import MB, format_bytes
+from leakguard.model.units import MB
 
 # The least number of bytes by which a reported peak exceeds the start and the end of its phase.
 # Chosen.
@@ -70,6 +71,7 @@ def _growth(station: str | None, snapshots: dict[int, Snapshot], high: dict[int,
     worst = max(high, key=lambda generation: high[generation])
     shown, over = snapshots[worst], median(high.values())
     before, top = shown.entry.get("rss", 0), shown.metrics.get("peak", 0)
+    measured = BriefPeak(station, over, len(high), len(snapshots), before, top, worst)
     return Growth(
         "peak",
         station or "a generation",
@@ -78,19 +80,9 @@ def _growth(station: str | None, snapshots: dict[int, Snapshot], high: dict[int,
         since=min(high),
         phase=station,
         worst="inconclusive",
-        evidence=(
-            Evidence(
-                "peak",
-                f"{station or 'a generation'} briefly takes {format_bytes(over)} more than before "
-                f"and after it, in {len(high)} of {len(snapshots)} generations: "
-                f"{format_bytes(before)} before, {format_bytes(top)} at the peak of generation "
-                f"{worst}; it is freed",
-            ),
-        ),
+        evidence=(Evidence("peak", measured),),
         confidence=SEEN_AGAIN,
-        fix="work in bounded pieces instead of on a copy of everything: write arrays one by one "
-        "(numpy.save, memory maps) rather than pickle and compress them whole, and copy nothing "
-        "that load_state_dict copies already",
-        ruled_out=("no leak: the memory is freed when the phase ends",),
+        fix="peak",
+        ruled_out=("peak freed",),
         shown=shown,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from leakguard.analysis.case import Case
+from leakguard.analysis.facts.measured import NotFreed
 from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.tolerance import SEEN_AGAIN, SEEN_ONCE
 from leakguard.model import Expectation, Holder, Snapshot
@@ -22,12 +23,7 @@ def _growth(kept: list[tuple[Snapshot, Expectation]]) -> Growth:
     first, latest = kept[0][0], kept[-1][1]
     alive = sum(outcome.alive - outcome.again for _, outcome in kept)
     more = sum(outcome.alive > outcome.again for _, outcome in kept) > 1
-    why = f" ({latest.why})" if latest.why else ""
-    times = f"{len(kept)} generations" if len(kept) > 1 else "one generation"
-    said = (
-        f"{alive} {latest.type} that should have been freed{why} {'was' if alive == 1 else 'were'} "
-        f"alive after a collection, in {times}"
-    )
+    measured = NotFreed(latest.type, alive, latest.why, len(kept))
     return Growth(
         "promise",
         latest.why,
@@ -41,8 +37,7 @@ def _growth(kept: list[tuple[Snapshot, Expectation]]) -> Growth:
         # The objects should be gone, and they survived a collection. If more objects appear later,
         # the earlier objects were not merely about to be released.
         exact=more,
-        evidence=(Evidence("promise", said),),
-        reason=said,
+        evidence=(Evidence("promise", measured),),
         confidence=SEEN_AGAIN if more else SEEN_ONCE,
         shown=kept[-1][0],
     )

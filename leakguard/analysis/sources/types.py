@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from leakguard.analysis.case import Case, Judged
+from leakguard.analysis.facts.excluded import NotFilling
+from leakguard.analysis.facts.measured import CountGrows
 from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.proportion import rise_together
 from leakguard.analysis.timeline import bytes_reader, count_reader
@@ -13,9 +15,7 @@ from leakguard.analysis.tolerance import MAJORITY
 from leakguard.model import Watched
 from leakguard.model.census import GRAPH_NODE
 from leakguard.model.finding import Kind
-from leakguard.model.metric import METRICS
 from leakguard.model.series import Series
-from leakguard.model.units import format_number
 
 # Handles that torch makes when a tensor's storage is requested. They are ignored, because the
 # storage itself is counted.
@@ -44,11 +44,14 @@ def _growing(case: Case, name: str) -> Growth | None:
     # without a warm-up. The baseline is then judged like a generation.
     vouched = watched is not None and watched.expected is not None
     judged = case.judge(series, integer=True, from_baseline=vouched)
+    alike = None
     if judged.verdict.growing != "no" or series.values[-1] > max(series.values[:-1]):
-        judged = _completed(judged, _as_memory_does(case, series))
+        alike = _as_memory_does(case, series)
+        judged = _completed(judged, alike)
     if not judged.grows:
         return None
-    verdict = judged.verdict
+    verdict, memory = judged.verdict, case.memory()
+    like = memory.series.name if memory is not None and judged is alike else None
     return Growth(
         "type",
         name,
@@ -61,11 +64,9 @@ def _growing(case: Case, name: str) -> Growth | None:
         judged=judged,
         contribution=case.type_share(name, judged.started_at),
         watched=watched,
-        evidence=(
-            Evidence("count", f"the count grows by {format_number(verdict.rate)} per generation"),
-        ),
+        evidence=(Evidence("count", CountGrows(verdict.rate)),),
         confidence=verdict.confidence,
-        ruled_out=(f"not filling up and no warm-up: {verdict.reason}",),
+        ruled_out=(NotFilling(verdict.reason, like),),
     )
 
 
@@ -103,14 +104,7 @@ def _as_memory_does(case: Case, series: Series) -> Judged | None:
     if "." not in series.name and _gained_bytes(case, series, first, last) < MAJORITY * gained:
         return None
     rate = (counts[last] - counts[first]) / lasted
-    words = METRICS[memory.series.name].words
-    told = replace(
-        memory.verdict,
-        rate=rate,
-        interval=(rate, rate),
-        started=start,
-        reason=f"it rises as {words} does, of which {memory.verdict.reason}",
-    )
+    told = replace(memory.verdict, rate=rate, interval=(rate, rate), started=start)
     return Judged(replace(series, baseline=None), told, first=start)
 
 

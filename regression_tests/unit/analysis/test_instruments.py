@@ -1,4 +1,4 @@
-"""A leak needs two instruments: one that says it twice, or in two sentences, is one witness."""
+"""A leak needs two instruments: one that says it twice, or in two ways, is one witness."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ import pytest
 
 from leakguard import diagnose
 from leakguard.analysis.evidence import verdict
+from leakguard.analysis.facts.measured import CountGrows, GaugeGrows, MetricToo
 from leakguard.analysis.growth import Evidence, Growth
 from leakguard.model import Expectation, Gauge, Run
 from leakguard.testing import RunStory, State
 
+GROWS = Evidence("gauge", GaugeGrows("pending", 1.0, None))
 FLAT, RISING = 100_000_000, 5_000_000
 
 
@@ -41,12 +43,12 @@ def promises(*outcomes: Expectation) -> Run:
 @pytest.mark.parametrize(
     ("evidence", "said"),
     [
-        ((Evidence("gauge", "it grows"), Evidence("gauge", "it is past its capacity")), "suspect"),
-        ((Evidence("gauge", "it grows"), Evidence("rss", "so does RSS")), "leak"),
-        ((Evidence("count", "it grows"),), "suspect"),
+        ((GROWS, Evidence("gauge", GaugeGrows("pending", 1.0, 5.0))), "suspect"),
+        ((GROWS, Evidence("rss", MetricToo("rss"))), "leak"),
+        ((Evidence("count", CountGrows(1.0)),), "suspect"),
     ],
 )
-def test_instruments_are_counted_and_not_sentences(
+def test_instruments_are_counted_and_not_what_they_measured(
     evidence: tuple[Evidence, ...], said: str
 ) -> None:
     assert verdict(Growth("gauge", "pending", "queue"), evidence) == said

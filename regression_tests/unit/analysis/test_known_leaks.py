@@ -18,7 +18,7 @@ from leakguard.analysis.knowledge.known_leaks import (
     known_leaks,
     native_leaks,
 )
-from leakguard.analysis.remedy import native_remedy
+from leakguard.analysis.words.remedy import native_remedy
 from leakguard.model import Finding, Run, RunInfo
 from leakguard.model.finding import Kind
 from leakguard.model.known_leak import KnownLeak

@@ -8,7 +8,7 @@ import pytest
 
 from leakguard.analysis.knowledge import place_of
 from leakguard.analysis.knowledge.places import with_bound
-from leakguard.analysis.remedy import remedy
+from leakguard.analysis.words.remedy import remedy
 from leakguard.model import Holder, Hop
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from leakguard.analysis.remedy import name_of, release, remedy
+from leakguard.analysis.words.remedy import name_of, release, remedy
 from leakguard.model import Holder, Hop
 
 TENSOR = "torch.Tensor"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from leakguard import diagnose
-from leakguard.analysis.naming import headline
+from leakguard.analysis.words.headline import headline
 from leakguard.model import Finding, Run
 from leakguard.testing import RunStory, State
 

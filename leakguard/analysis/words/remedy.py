@@ -117,11 +117,11 @@ def remedy(type_name: str, holder: Holder | None = None) -> str:
     if _OPTIMIZER.search(type_name) and holder.path.endswith("[*]"):
         return _OPTIMIZERS + where
     if not holder.path.endswith("[*]"):
-        return extended_remedy(type_name, holder)
+        return extended(type_name, holder)
     return _by_name(type_name, where) or f"{holder.path} only grows: {_bound_of(holder)}"
 
 
-def extended_remedy(type_name: str, holder: Holder | None) -> str:
+def extended(type_name: str, holder: Holder | None) -> str:
     """Return the fix for an object of a type that is extended in every generation."""
     if holder is None:
         return f"find the {type_name} that is extended every generation, and bound it"

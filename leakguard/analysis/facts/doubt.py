@@ -1,0 +1,90 @@
+"""Why a run is undecided, and what it could not have detected."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from leakguard.model import Run
+
+
+@dataclass(frozen=True, slots=True)
+class TooFew:
+    """The run has fewer generations than are needed; ``unmarked`` if the loop names none."""
+
+    generations: int
+    needed: int
+    unmarked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MayLevelOff:
+    """A number grows at ``rate`` and may level off; ``more`` generations would decide, if known."""
+
+    metric: str
+    rate: float
+    more: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class HandlesMayLevelOff:
+    """Threads, files or processes rise in each generation of a short run."""
+
+    metric: str
+    rate: float
+    more: int
+
+
+@dataclass(frozen=True, slots=True)
+class SlowRise:
+    """Live memory rises by little in a generation and by much in a day; ``sure`` if it grows."""
+
+    metric: str
+    rate: float
+    daily: float
+    sure: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RoseUnseen:
+    """Live memory rose in generations of which only the last was measured."""
+
+    metric: str
+    rose: float
+    generations: int
+
+
+@dataclass(frozen=True, slots=True)
+class RoseToTheEnd:
+    """Live memory still rises where the file of an incomplete run ends."""
+
+    metric: str
+    rate: float
+    since: int | None
+
+
+Doubt: TypeAlias = TooFew | MayLevelOff | HandlesMayLevelOff | SlowRise | RoseUnseen | RoseToTheEnd
+
+
+@dataclass(frozen=True, slots=True)
+class Unseen:
+    """What a run could not have detected.
+
+    Attributes:
+        run: the run.
+        doubt: why it is undecided; None if it is decided.
+        least: the metric of live memory, and the least growth of it that would be detected in bytes
+            per generation; None if unknown.
+        from_outside: whether only the memory of the process as a whole was recorded.
+        counts_objects: whether objects of all types were counted.
+        looked: the generations in which objects were counted.
+        generations: how many generations there were.
+    """
+
+    run: Run
+    doubt: Doubt | None
+    least: tuple[str, float] | None
+    from_outside: bool
+    counts_objects: bool
+    looked: tuple[int, ...]
+    generations: int

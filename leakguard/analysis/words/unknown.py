@@ -1,0 +1,39 @@
+"""Why a finding has no holder, or no line that made its objects."""
+
+from __future__ import annotations
+
+from leakguard.analysis.facts.no_line import NoLine, NotInTrace, TooFewBirths, TooFewCounts
+from leakguard.model.units import format_bytes
+
+NO_HOLDER = "no observed container gained as many"
+_SAID = {
+    "observed outside": "the process was observed from outside, where lines are unknown",
+    "ended early": "no generation was traced: the run ended before two consecutive looks agreed "
+    'on what grows; a longer run names the line, unless trace is "off"',
+}
+
+
+def no_line(why: NoLine) -> str:
+    """Return why no line is named."""
+    match why:
+        case NotInTrace(generation, cut):
+            if cut:
+                return (
+                    f"the trace of generation {generation} took too long and was cut before it "
+                    "reached the growth"
+                )
+            traced = f"in the traced generation {generation}"
+            return f"{traced}, no line allocated as much as the growth"
+        case TooFewBirths(interval, held):
+            one = f"one allocation in {format_bytes(interval)}"
+            if held:
+                return f"of what it gained too little was sampled, {one}"
+            return f"no line leaves as much behind; {one} was sampled"
+        case TooFewCounts(counted, generations):
+            return (
+                f"no generation was traced: max_overhead allowed object counts in only {counted} "
+                f"of the {generations} generations before the last one ended, too few to decide "
+                "what to trace"
+            )
+        case _:
+            return _SAID[why]

@@ -1,0 +1,52 @@
+"""Sentences are made in one place, of values that are settled; the judgement before it has none."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import leakguard.analysis
+
+ANALYSIS = Path(str(leakguard.analysis.__file__)).parent
+# Where sentences may stand: ``words`` makes them, and ``knowledge`` has facts about libraries with
+# their advice, as data. ``series`` still gives the reason of each verdict as a sentence.
+ALLOWED = ("words", "knowledge", "series")
+_WORDS = 4
+
+
+def sentences(code: str) -> Iterator[str]:
+    """Yield the texts of four words or more in Python code; what documents it is none of them."""
+    tree = ast.parse(code)
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    documents = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, documented) and node.body and isinstance(node.body[0], ast.Expr)
+    }
+    for node in ast.walk(tree):
+        text = node.value if isinstance(node, ast.Constant) else None
+        if isinstance(text, str) and id(node) not in documents and len(text.split()) >= _WORDS:
+            yield text
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ('said = f"{name} grows by {rate} in each of these"', [" in each of these"]),
+        ('said = "the count grows by one"', ["the count grows by one"]),
+        ('def f():\n    """Return what a caller reads."""\n    return "two words"', []),
+    ],
+)
+def test_sentences_are_texts_of_four_words(code: str, found: list[str]) -> None:
+    assert list(sentences(code)) == found
+
+
+def test_judgement_holds_no_sentence() -> None:
+    files = [f.relative_to(ANALYSIS) for f in sorted(ANALYSIS.rglob("*.py"))]
+    judgement = [file for file in files if file.parts[0] not in ALLOWED]
+    found = [(str(f), text) for f in judgement for text in sentences((ANALYSIS / f).read_text())]
+    assert found == []
+    assert len(judgement) > 50  # the files are found at all
