@@ -13,6 +13,7 @@ from leakguard.analysis.contribution import (
     metric_contribution,
     type_contribution,
 )
+from leakguard.analysis.held import Look, looks_at_holders
 from leakguard.analysis.levels import OuterRounds
 from leakguard.analysis.series import SeriesVerdict, judge_series
 from leakguard.analysis.timeline import GPU_MEMORY, LIVE_MEMORY, Timeline, count_reader
@@ -94,13 +95,14 @@ class Case:
     """A run under diagnosis; if ``outer`` is set, a run at the ends of its outer rounds.
 
     ``whole`` is the run as it was recorded, if ``run`` is a selection of its generations. Births
-    are counted by the rounds that were recorded.
+    are counted by the rounds that were recorded. ``held`` are the looks at who holds what.
     """
 
     run: Run
     outer: OuterRounds | None = None
     whole: Run | None = field(default=None, kw_only=True)
     timeline: Timeline = field(init=False)
+    held: list[Look] = field(init=False)
     births: RunBirths = field(init=False)
     _metrics: dict[str, Judged | None] = field(default_factory=dict)
     _verdicts: dict[tuple[object, ...], SeriesVerdict] = field(default_factory=dict)
@@ -108,6 +110,7 @@ class Case:
 
     def __post_init__(self) -> None:
         self.timeline = Timeline(self.run)
+        self.held = looks_at_holders(self.timeline)
         self.births = RunBirths(self.whole or self.run)
 
     @property

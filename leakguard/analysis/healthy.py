@@ -10,7 +10,6 @@ from leakguard.analysis.class_owner import is_users
 from leakguard.analysis.facts.harmless import Ended, FewBytes, Filled, Harmless, HeldMore
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.row import Row
-from leakguard.analysis.sources.containers import looks_at_holders
 from leakguard.analysis.sources.types import KINDS
 from leakguard.analysis.tolerance import FEWEST_LOOKS, MATERIAL_BYTES
 from leakguard.model import Census
@@ -52,7 +51,7 @@ def held_more(
     more of one class than at the first look, and each look found more than the one before. Of more
     than ``MATERIAL_BYTES`` live memory tells whether it goes on.
     """
-    looks, held = case.timeline.counted_since(None), looks_at_holders(case)
+    looks, held = case.timeline.counted_since(None), case.held
     if len(looks) <= FEWEST_LOOKS or not held or held[-1][0] != looks[-1][0]:
         return
     told = {c.metric for c in cleared}

@@ -1,49 +1,76 @@
-"""Finds the holder of growing objects in the last look, if no container was seen growing.
+"""Who holds what grows: the containers of the last look, ranked by the signs that speak for them.
 
-The containers that these functions return are not ``proven``.
+The containers that these functions return are not ``proven``: no look saw them growing often
+enough.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from leakguard.analysis.case import Case
 from leakguard.analysis.class_owner import is_users
 from leakguard.analysis.entries import IN_FRONT
 from leakguard.analysis.growth import Growth
-from leakguard.analysis.sources.containers import (
-    GUARDS_OWN,
-    NO_ROOT,
-    Look,
-    growth_of,
-    looks_at_holders,
-)
+from leakguard.analysis.sources.containers import GUARDS_OWN, NO_ROOT, growth_of
 from leakguard.analysis.tolerance import BEYOND_CHANCE, FEWEST_LOOKS, MAJORITY, SAME_RATE, same
 from leakguard.model import Holder
 from leakguard.model.holder import ELEMENT
 
 
-def holder_of(case: Case, type_name: str, rate: float) -> Growth | None:
+class Sought(NamedTuple):
+    """A type whose holder is asked for.
+
+    Attributes:
+        case: the run.
+        type: the type that grows.
+        rate: objects per generation.
+        alive: how many there are at the last look.
+    """
+
+    case: Case
+    type: str
+    rate: float
+    alive: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """What speaks for a container as the holder of a type.
+
+    Attributes:
+        name: what was seen.
+        strength: the container with the strongest sign holds the type.
+        seen: whether a container has the sign.
+        gains: whether the sign shows that the container gained what the type gained.
+    """
+
+    name: str
+    strength: int
+    seen: Callable[[Sought, Holder], bool]
+    gains: bool = True
+
+
+def holder_of(case: Case, type_name: str, rate: float, *, gains: bool = False) -> Growth | None:
     """Return the holder of a type that grows by ``rate`` per generation; None if unknown.
 
-    The holder is the container that gained as many, or else the one that has most instances.
+    ``gains`` asks for signs that the container gained what the type gained.
     """
-    looks = looks_at_holders(case)
-    crowded = _crowded(case, type_name, looks) if looks else None
-    return holder_that_gained(case, type_name, rate) or crowded
-
-
-def holder_that_gained(case: Case, type_name: str, rate: float) -> Growth | None:
-    """Return the container that gained what a type gained between looks; None if none did."""
-    looks = looks_at_holders(case)
-    if not looks:
+    if not case.held:
         return None
-    return (
-        _gained_most(case, type_name, looks)
-        or _with_all(case, type_name, rate, looks)
-        or _one_each(case, type_name, looks)
-    )
+    generation, holders = case.held[-1]
+    sought = Sought(case, type_name, rate, _alive(case, type_name, generation))
+    signs = [sign for sign in SIGNS if sign.gains or not gains]
+    best, most = None, 0
+    for holder in filter(_is_unbounded, holders):
+        strength = max(
+            (s.strength for s in signs if s.strength > most and s.seen(sought, holder)), default=0
+        )
+        if strength > most:
+            best, most = holder, strength
+    return None if best is None else _unproven(case, _around(case, best, holders))
 
 
 def holder_of_larger(case: Case, type_name: str, size: float) -> Holder | None:
@@ -51,7 +78,7 @@ def holder_of_larger(case: Case, type_name: str, size: float) -> Holder | None:
 
     What they have at the last look must be that size, and the first look may have seen half of it.
     """
-    looks = looks_at_holders(case)
+    looks = case.held
     earlier = {h.path: h.bytes or 0 for _, holders in reversed(looks[:-1]) for h in holders}
     found = [
         holder
@@ -69,7 +96,7 @@ def holder_of_more(case: Case, inner: Holder) -> Holder:
 
     Objects that become more come with the entries of that container, which are what a fix removes.
     """
-    looks = looks_at_holders(case)
+    looks = case.held
     return _around(case, inner, looks[-1][1]) if looks else inner
 
 
@@ -78,14 +105,14 @@ def holder_of_graph(case: Case, nodes: Growth) -> Growth | None:
 
     Most nodes of the graph must have appeared between looks.
     """
-    looks = looks_at_holders(case)
+    looks = case.held
     if not looks or nodes.judged is None:
         return None
     alive, before = nodes.judged.series.values[-1], nodes.judged.series.values[0]
     graphs = [h for h in looks[-1][1] if (h.graph_nodes or 0) >= MAJORITY * alive]
     if not graphs or alive - before < MAJORITY * alive:
         return None
-    return _unproven(case, largest_graph(graphs), looks)
+    return _unproven(case, largest_graph(graphs))
 
 
 def holder_of_device(case: Case, growth: Growth) -> Growth | None:
@@ -93,7 +120,7 @@ def holder_of_device(case: Case, growth: Growth) -> Growth | None:
 
     Births must show that the loop made it.
     """
-    looks = looks_at_holders(case)
+    looks = case.held
     if not looks or growth.since is None:
         return None
     generation, holders = looks[-1]
@@ -107,7 +134,7 @@ def holder_of_device(case: Case, growth: Growth) -> Growth | None:
         and _is_of_loop(holder)
     ]
     most = max(found, key=lambda holder: holder.device_bytes or 0, default=None)
-    return None if most is None else _unproven(case, most, looks)
+    return None if most is None else _unproven(case, most)
 
 
 def _is_of_loop(holder: Holder) -> bool:
@@ -125,55 +152,49 @@ def largest_graph(graphs: Iterable[Holder]) -> Holder:
     return max(graphs, key=lambda g: (g.graph_nodes or 0, "graphs" in g.traits, g.path))
 
 
-def _gained_most(case: Case, type_name: str, looks: list[Look]) -> Growth | None:
-    """Return the container that gained most of what a type gained between the same looks."""
-    generation, holders = looks[-1]
-    alive = _alive(case, type_name, generation)
-    for holder in _unbounded(type_name, looks):
-        first, entries = _first_seen(holder, looks)
-        if holder.entries - entries >= MAJORITY * (alive - _alive(case, type_name, first)) > 0:
-            return _unproven(case, _around(case, holder, holders), looks)
-    return None
+def _gained_most(sought: Sought, holder: Holder) -> bool:
+    """It gained most of what the type gained between the same looks."""
+    case = sought.case
+    first, entries = _first_seen(case, holder)
+    rise = sought.alive - _alive(case, sought.type, first)
+    return holder.element == sought.type and holder.entries - entries >= MAJORITY * rise > 0
 
 
-def _with_all(case: Case, type_name: str, rate: float, looks: list[Look]) -> Growth | None:
-    """Return a container that one look saw, with all that a type has gained in the loop.
+def _has_all(sought: Sought, holder: Holder) -> bool:
+    """One look alone saw it, with all that the type gained in a loop of many generations.
 
     After a few generations, a container may have so many entries by chance.
     """
-    generation, holders = looks[-1]
-    many = case.run.generations_until(generation)
-    for holder in _unbounded(type_name, looks):
-        is_new = _first_seen(holder, looks)[0] == generation
-        if is_new and many >= BEYOND_CHANCE and same(holder.entries, rate * many, SAME_RATE):
-            return _unproven(case, _around(case, holder, holders), looks)
-    return None
+    last = sought.case.held[-1][0]
+    many = sought.case.run.generations_until(last)
+    is_new = _first_seen(sought.case, holder)[0] == last and many >= BEYOND_CHANCE
+    as_many = same(holder.entries, sought.rate * many, SAME_RATE)
+    return holder.element == sought.type and is_new and as_many
 
 
-def _one_each(case: Case, type_name: str, looks: list[Look]) -> Growth | None:
-    """Return a container of as many records or callbacks as there are objects of a class.
+def _has_one_each(sought: Sought, holder: Holder) -> bool:
+    """It has as many records or callbacks as there are objects of a class.
 
     Each of its entries keeps one of them: a hook is a method of the object that it belongs to. A
     few may be as many by chance.
     """
-    generation, holders = looks[-1]
-    alive = _alive(case, type_name, generation)
-    if alive < BEYOND_CHANCE or not is_users(type_name):
-        return None
-    for holder in holders:
-        as_many = holder.entries == alive and holder.element in IN_FRONT
-        if as_many and _is_unbounded(holder) and not _is_still(holder, looks):
-            return _unproven(case, holder, looks)
-    return None
+    is_many = sought.alive >= BEYOND_CHANCE and is_users(sought.type)
+    one_each = holder.entries == sought.alive and holder.element in IN_FRONT
+    return is_many and one_each and not _is_still(sought.case, holder)
 
 
-def _crowded(case: Case, type_name: str, looks: list[Look]) -> Growth | None:
-    generation, holders = looks[-1]
-    alive = _alive(case, type_name, generation)
-    for holder in _unbounded(type_name, looks):
-        if holder.entries >= MAJORITY * alive > 0 and not _is_still(holder, looks):
-            return _unproven(case, _around(case, holder, holders), looks)
-    return None
+def _has_most(sought: Sought, holder: Holder) -> bool:
+    """It has most instances of the type, and was not seen without a gain."""
+    has_most = holder.entries >= MAJORITY * sought.alive > 0
+    return holder.element == sought.type and has_most and not _is_still(sought.case, holder)
+
+
+SIGNS = (
+    Sign("gained most", 40, _gained_most),
+    Sign("has all", 30, _has_all),
+    Sign("has one each", 20, _has_one_each),
+    Sign("has most", 10, _has_most, gains=False),
+)
 
 
 def _alive(case: Case, type_name: str, generation: int) -> int:
@@ -183,22 +204,15 @@ def _alive(case: Case, type_name: str, generation: int) -> int:
     return max((s.count(type_name) or 0 for s in ends), default=0)
 
 
-def _first_seen(holder: Holder, looks: list[Look]) -> tuple[int, int]:
+def _first_seen(case: Case, holder: Holder) -> tuple[int, int]:
     """Return the generation of the first look at a container, and how many entries it had."""
-    return next((g, h.entries) for g, holders in looks for h in holders if h.path == holder.path)
+    return next((g, h.entries) for g, hs in case.held for h in hs if h.path == holder.path)
 
 
-def _is_still(holder: Holder, looks: list[Look]) -> bool:
+def _is_still(case: Case, holder: Holder) -> bool:
     """Return whether several looks saw a container, and it gained nothing between them."""
-    first, entries = _first_seen(holder, looks)
-    return first < looks[-1][0] and holder.entries <= entries
-
-
-def _unbounded(type_name: str, looks: list[Look]) -> Iterator[Holder]:
-    """Yield a type's containers in the last look that have a root and no bound."""
-    for holder in looks[-1][1]:
-        if holder.element == type_name and _is_unbounded(holder):
-            yield holder
+    first, entries = _first_seen(case, holder)
+    return first < case.held[-1][0] and holder.entries <= entries
 
 
 def _is_unbounded(holder: Holder) -> bool:
@@ -235,8 +249,8 @@ def _counted_before(case: Case, holder: Holder) -> tuple[int, int]:
     return generation, min(census.count(holder.element) or 0, holder.entries)
 
 
-def _unproven(case: Case, holder: Holder, looks: list[Look]) -> Growth:
-    seen = [(g, h) for g, holders in looks for h in holders if h.path == holder.path]
+def _unproven(case: Case, holder: Holder) -> Growth:
+    seen = [(g, h) for g, holders in case.held for h in holders if h.path == holder.path]
     container = growth_of(case, seen, proven=False)
     if len(seen) > 1:
         return container

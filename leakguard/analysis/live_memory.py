@@ -13,7 +13,6 @@ from leakguard.analysis.facts.measured import GraphKept, SizesToo
 from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.holders import holder_of_larger, holder_of_more, largest_graph
 from leakguard.analysis.knowledge import NATIVE_CACHES
-from leakguard.analysis.sources.containers import looks_at_holders
 from leakguard.analysis.tolerance import (
     BYTES_FLOOR,
     MAJORITY,
@@ -70,7 +69,7 @@ def in_a_graph(case: Case, growth: Growth) -> Growth | None:
         return None
     (first, before), (last, after) = ends[0], ends[-1]
     nodes = (after.count(GRAPH_NODE) or 0) - (before.count(GRAPH_NODE) or 0)
-    holders = dict(looks_at_holders(case)).get(last, after.holders)
+    holders = dict(case.held).get(last, after.holders)
     graphs = [holder for holder in holders if holder.graph_nodes]
     kept = max((holder.retained_bytes or 0 for holder in graphs), default=0)
     rose = gained(growth)

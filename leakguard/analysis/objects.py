@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from leakguard.analysis.case import Case
-from leakguard.analysis.claims import Asked, Room, Taken, apart, claimed, is_elsewhere
+from leakguard.analysis.claims.types import Asked, Room, Taken, apart, claimed, is_elsewhere
 from leakguard.analysis.entries import (
     as_many,
     is_bystander,
@@ -24,7 +24,7 @@ from leakguard.analysis.entries import (
 )
 from leakguard.analysis.group import by_phase, is_programs, is_telling, known_bytes, weight
 from leakguard.analysis.growth import Growth
-from leakguard.analysis.holders import holder_of, holder_of_graph, holder_that_gained
+from leakguard.analysis.holders import holder_of, holder_of_graph
 from leakguard.analysis.place_in_loop import phase_of_memory, process_bytes
 from leakguard.analysis.row import Row
 from leakguard.analysis.sources.containers import alike, related, together
@@ -196,7 +196,7 @@ class _Book:
         The container may lie inside the objects of a row. Then its path begins with their class,
         or most of what it retains is more than live memory has gained besides all rows.
         """
-        container = holder_that_gained(self.case, growing.name, growing.rate or 0.0)
+        container = holder_of(self.case, growing.name, growing.rate or 0.0, gains=True)
         if container is None or self._is_told(container):
             return None
         if any(container.name.startswith(f"{row.lead.name}.") for row in self.rows):

@@ -12,7 +12,7 @@ from leakguard.analysis.birthplace import Birth, Trail
 from leakguard.analysis.case import Case, slope
 from leakguard.analysis.facts.measured import KeptOfGenerations, KeptOfRounds
 from leakguard.analysis.growth import Evidence, Growth
-from leakguard.analysis.knowledge.places import with_bound
+from leakguard.analysis.held import Look
 from leakguard.analysis.tolerance import (
     BEYOND_CHANCE,
     BYTES_FLOOR,
@@ -33,7 +33,6 @@ GUARDS_OWN = "leakguard."
 
 # One container over the looks: (generation, state at that look), oldest first.
 History = list[tuple[int, Holder]]
-Look = tuple[int, tuple[Holder, ...]]
 
 
 def containers(case: Case) -> list[Growth]:
@@ -41,40 +40,11 @@ def containers(case: Case) -> list[Growth]:
 
     A container inside another growing container is left out.
     """
-    looks = looks_at_holders(case)
+    looks = case.held
     histories = [seen for seen in _histories(looks) if seen[-1][0] == looks[-1][0]]
     found = [_growing(case, _with_look_before(seen, looks)) for seen in histories]
     growing = sorted(filter(None, found), key=lambda c: (c.is_weak, -(c.bytes_rate or 0.0)))
     return [c for c in growing if not any(other.holds(c.name) for other in growing)]
-
-
-def looks_at_holders(case: Case) -> list[Look]:
-    """Return the looks at ends of generations, and requested looks between generations.
-
-    If the loop ended in a generation, that generation's look is the one that was taken while the
-    loop's function still had its locals.
-    """
-    over = (s for s in case.run.snapshots if s.ends_loop and s.holders)
-    found = {s.generation: s.holders or () for s in over if s.generation is not None}
-    ended: int | None = None
-    for snapshot in case.run.snapshots:
-        if snapshot.moment == "generation":
-            ended = snapshot.generation
-        elif snapshot.generation is not None:
-            continue
-        if snapshot.holders and ended is not None:
-            found.setdefault(ended, snapshot.holders)
-    for generation, end in case.timeline.ends.items():
-        # What ends the loop within a generation also stands for the end of the one before.
-        if end.holders and not any(end.holders is known for known in found.values()):
-            found.setdefault(generation, end.holders)
-    return [(g, _one_a_path(holders)) for g, holders in sorted(found.items())]
-
-
-def _one_a_path(holders: tuple[Holder, ...]) -> tuple[Holder, ...]:
-    """Return one holder per path, the first, which is the largest; with bounds that are known."""
-    first = {holder.path: holder for holder in reversed(holders)}
-    return tuple(map(with_bound, reversed(first.values())))
 
 
 def _histories(looks: list[Look]) -> list[History]:

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from leakguard.analysis.case import Case, Judged
 from leakguard.analysis.growth import Growth
-from leakguard.analysis.sources.containers import GUARDS_OWN, NO_ROOT, growth_of, looks_at_holders
+from leakguard.analysis.sources.containers import GUARDS_OWN, NO_ROOT, growth_of
 from leakguard.analysis.tolerance import BEYOND_CHANCE, FEWEST_LOOKS, NEARLY_ALL, OWN_SHARE
 from leakguard.model import Census, Holder
 from leakguard.model.series import Series
@@ -24,7 +24,7 @@ def even_entries(case: Case) -> list[Growth]:
 
     This is asked only if there are few inspections: with more, ``containers`` follows them.
     """
-    looks = looks_at_holders(case)
+    looks = case.held
     counted = case.timeline.counted_since(None)
     if not looks or len(looks) >= FEWEST_LOOKS or len(counted) < 2:
         return []

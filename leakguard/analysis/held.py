@@ -1,0 +1,41 @@
+"""The looks at who holds what, one a generation."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from leakguard.analysis.knowledge.places import with_bound
+from leakguard.analysis.timeline import Timeline
+from leakguard.model import Holder
+
+#: A generation, and the containers that the look at its end found, largest first.
+Look: TypeAlias = "tuple[int, tuple[Holder, ...]]"
+
+
+def looks_at_holders(timeline: Timeline) -> list[Look]:
+    """Return the looks at ends of generations, and requested looks between generations.
+
+    If the loop ended in a generation, that generation's look is the one that was taken while the
+    loop's function still had its locals.
+    """
+    over = (s for s in timeline.run.snapshots if s.ends_loop and s.holders)
+    found = {s.generation: s.holders or () for s in over if s.generation is not None}
+    ended: int | None = None
+    for snapshot in timeline.run.snapshots:
+        if snapshot.moment == "generation":
+            ended = snapshot.generation
+        elif snapshot.generation is not None:
+            continue
+        if snapshot.holders and ended is not None:
+            found.setdefault(ended, snapshot.holders)
+    for generation, end in timeline.ends.items():
+        # What ends the loop within a generation also stands for the end of the one before.
+        if end.holders and not any(end.holders is known for known in found.values()):
+            found.setdefault(generation, end.holders)
+    return [(g, _one_a_path(holders)) for g, holders in sorted(found.items())]
+
+
+def _one_a_path(holders: tuple[Holder, ...]) -> tuple[Holder, ...]:
+    """Return one holder per path, the first, which is the largest; with bounds that are known."""
+    first = {holder.path: holder for holder in reversed(holders)}
+    return tuple(map(with_bound, reversed(first.values())))
