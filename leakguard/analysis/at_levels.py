@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from leakguard.analysis.account import settle
 from leakguard.analysis.case import Case
 from leakguard.analysis.facts.harmless import Harmless
 from leakguard.analysis.forecast import with_forecast
@@ -19,6 +18,7 @@ from leakguard.analysis.levels import (
     whole_series,
 )
 from leakguard.analysis.naming import named
+from leakguard.analysis.settlement import settle
 from leakguard.analysis.sources import SOURCES
 from leakguard.analysis.timeline import LIVE_MEMORY
 from leakguard.analysis.tolerance import FEWEST_LOOKS, MAJORITY, NEARLY_ALL
@@ -69,8 +69,8 @@ def _found_at(rounds: OuterRounds, whole: Case) -> list[Finding]:
         series = whole_series(rounds, whole.timeline, name)
         if series is not None:
             case.timeline.know(series)
-    account = settle(case, [growth for source in SOURCES for growth in source(case)])
-    findings = (named(case, defect) for defect in account.defects)
+    ledger = settle(case, [growth for source in SOURCES for growth in source(case)])
+    findings = (named(case, row) for row in ledger.rows)
     mine = (f for f in findings if f.verdict in _TOLD and _is_of(f, rounds))
     told = [_in_generations(f, rounds, whole) for f in mine]
     few = len(gains.at_rounds) < FEWEST_LOOKS

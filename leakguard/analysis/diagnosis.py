@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from leakguard.analysis.account import Account, settle
+from leakguard.analysis import rss_ledger
 from leakguard.analysis.at_levels import with_levels
 from leakguard.analysis.balance import is_trifle
 from leakguard.analysis.case import Case
 from leakguard.analysis.death import death_of
 from leakguard.analysis.facts.doubt import Doubt
+from leakguard.analysis.facts.harmless import Harmless
 from leakguard.analysis.forecast import run_forecast
 from leakguard.analysis.limits import undecided, unseen
 from leakguard.analysis.naming import named
-from leakguard.analysis.rss_ledger import ledger, ledger_history
 from leakguard.analysis.sensitivity import least_told
+from leakguard.analysis.settlement import settle
 from leakguard.analysis.sources import SOURCES
 from leakguard.analysis.spacing import evenly_spaced
 from leakguard.analysis.trend import growth, trend
@@ -33,7 +34,8 @@ class _Conclusion:
     """The verdict on a run, with what it rests on."""
 
     case: Case
-    account: Account
+    harmless: Sequence[Harmless]
+    balance: Balance | None
     findings: list[Finding]
     ignored: list[Ignored]
     doubt: Doubt | None
@@ -52,16 +54,16 @@ def diagnose(run: Run) -> Report:
         verdict=end.verdict,
         headline=_headline(end, least),
         findings=tuple(end.findings),
-        cleared=tuple(map(cleared, end.account.cleared)),
+        cleared=tuple(map(cleared, end.harmless)),
         ignored=tuple(end.ignored),
-        ledger=ledger(run),
-        ledger_history=ledger_history(run),
+        ledger=rss_ledger.ledger(run),
+        ledger_history=rss_ledger.ledger_history(run),
         forecast=run_forecast(end.case, end.findings),
         coverage=next((s.coverage for s in reversed(run.snapshots) if s.coverage), None),
         trend=trend(run),
         growth=growth(run),
         phase_growth=_phase_growth(end.case, end.verdict),
-        balance=end.account.balance,
+        balance=end.balance,
         limits=limits(unseen(end.case, end.doubt, least)),
         death=death_of(run),
     )
@@ -75,14 +77,15 @@ def diagnose_briefly(run: Run) -> Report:
 
 def _concluded(run: Run) -> _Conclusion:
     case = Case(evenly_spaced(run), whole=run)
-    account = settle(case, [found for source in SOURCES for found in source(case)])
-    found = [named(case, defect) for defect in account.defects]
-    found, harmless = with_levels(run, case, found, account.cleared)
-    account = replace(account, cleared=harmless)
+    ledger = settle(case, [found for source in SOURCES for found in source(case)])
+    found = [named(case, row) for row in ledger.rows]
+    found, harmless = with_levels(run, case, found, tuple(ledger.cleared))
     found.sort(key=_rank)
     findings, ignored = split_ignored(found, run.info.ignore)
-    doubt = undecided(case, account.cleared, found)
-    return _Conclusion(case, account, findings, ignored, doubt, _verdict(findings, doubt))
+    doubt = undecided(case, harmless, found)
+    return _Conclusion(
+        case, harmless, ledger.balance, findings, ignored, doubt, _verdict(findings, doubt)
+    )
 
 
 def _phase_growth(case: Case, verdict: Verdict) -> dict[str, float]:
@@ -117,13 +120,13 @@ def _headline(end: _Conclusion, least: float | None) -> str:
         return headline(end.findings[0])
     if end.doubt is not None:
         return undecided_headline(end.doubt)
-    return calm_headline(end.case.generations, _trifle(end.case, end.account), least)
+    return calm_headline(end.case.generations, _trifle(end), least)
 
 
-def _trifle(case: Case, account: Account) -> tuple[str, Balance] | None:
+def _trifle(end: _Conclusion) -> tuple[str, Balance] | None:
     """Return the metric and the growth of live memory that is too little to matter, if it grows."""
-    memory, balance = case.memory(), account.balance
-    if memory is None or balance is None or not any(is_trifle(c, memory) for c in account.cleared):
+    memory, balance = end.case.memory(), end.balance
+    if memory is None or balance is None or not any(is_trifle(c, memory) for c in end.harmless):
         return None
     return memory.series.name, balance
 

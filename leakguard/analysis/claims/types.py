@@ -1,15 +1,11 @@
-"""What explains the growth of a type: each claim that a row can lay to it, with its strength.
-
-A claim returns the row that accounts for a type, with the bytes that this row gains by it. The
-strongest claim that applies decides, whatever the order of the table.
-"""
+"""What explains the growth of a type: the row that has it, and what the row gains by it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from collections.abc import Iterator
+from typing import NamedTuple
 
+from leakguard.analysis.claims import Claim, strongest
 from leakguard.analysis.group import is_programs, known_bytes
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.knowledge import keeps_self, place_of
@@ -77,29 +73,9 @@ class Taken(NamedTuple):
     size: float = 0.0
 
 
-#: Returns the row that accounts for a type, or None if the claim does not apply.
-Claims: TypeAlias = "Callable[[Asked], Taken | None]"
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """One way in which a row accounts for a type.
-
-    Attributes:
-        name: why the type is the row's.
-        strength: a claim decides if none of greater strength applies.
-        taken: returns the row.
-    """
-
-    name: str
-    strength: int
-    taken: Claims
-
-
 def claimed(asked: Asked) -> Taken | None:
     """Return the row that has the strongest claim to a type; None if none has any."""
-    ranked = sorted(CLAIMS, key=lambda claim: -claim.strength)
-    return next((taken for c in ranked if (taken := c.taken(asked)) is not None), None)
+    return strongest(CLAIMS, asked)
 
 
 def apart(growing: Growth, rooms: list[Room]) -> tuple[float, float]:

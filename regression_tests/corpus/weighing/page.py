@@ -13,8 +13,9 @@ HEAD = ("rule", "change", "could decide", "tried", "changed", "found", "accused"
 LEGEND = f"""
 Each rule of `leakguard/analysis` is changed alone: a number is halved and doubled, a sign (a
 function that answers yes or no) says no or yes always, a function that may answer None does always,
-a step of the settlement or an entry of a table is left out. **Could decide**: runs whose report
-could depend on it, because a comparison would come out otherwise or the sign was asked. **Tried**:
+an entry of a table (a source, a step of the settlement, a claim, a sign of a holder) is left out.
+**Could decide**: runs whose report could depend on it, because a comparison would come out
+otherwise or the sign was asked. **Tried**:
 of these, the runs that were judged with the change; all of them where the first {FIRST} stay as
 they are. **Changed**: of the tried, the reports that are another (verdict, what, holder, phase,
 start, line, what is cleared). **Found** and **accused**: leaks and false accusations more or less

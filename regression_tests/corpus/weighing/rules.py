@@ -2,8 +2,8 @@
 
 A *number* stands under a name in capitals; it is halved and doubled. A *sign* is a function that
 answers yes or no; it is made to say no always, and yes always. A *finder* is a function that may
-answer None; it is made to answer None always. A *step* is a call of the settlement that stands
-alone, and an *entry* one of a table of functions or cases; both are left out.
+answer None; it is made to answer None always. An *entry* of a table of functions or cases (a
+source, a step of the settlement, a claim, a sign of a holder) is left out.
 """
 
 from __future__ import annotations
@@ -22,9 +22,8 @@ PACKAGE = "leakguard.analysis"
 FACTORS = {"halved": 0.5, "doubled": 2.0}
 #: How a finder is another.
 NOTHING = "finds nothing"
-ENTRY, STEP = LEFT_OUT = ("entry left out", "step left out")
-#: Where steps stand: the class whose methods are gone through one after the other.
-_STEPS = ("leakguard.analysis.account", "settled")
+#: How a table is another.
+ENTRY = "entry left out"
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -35,7 +34,7 @@ class Change:
     Attributes:
         module: the module that has the rule.
         rule: its name in there.
-        how: halved, doubled, never, always, :data:`NOTHING`, or as :data:`LEFT_OUT` has it.
+        how: halved, doubled, never, always, :data:`NOTHING`, or :data:`ENTRY`.
         value: what stands in its place; None for what is left out.
     """
 
@@ -57,16 +56,14 @@ class Change:
             dict(finders(tree))[self.rule].body = [ast.Return(ast.Constant(None))]
         elif self.how in ("never", "always"):
             dict(signs(tree))[self.rule].body = [ast.Return(ast.Constant(self.value))]
-        elif self.how == ENTRY:
-            _leave_out_entry(tree, self.rule)
         else:
-            _leave_out_step(tree, self.rule)
+            _leave_out_entry(tree, self.rule)
 
 
 def changes() -> list[Change]:
     """Return every change of every rule; those that have to be tried on every run come last."""
     found = [change for name, tree in _modules() for change in _changes_in(name, tree)]
-    return sorted(found, key=lambda change: [STEP, ENTRY].count(change.how))
+    return sorted(found, key=lambda change: change.how == ENTRY)
 
 
 def _changes_in(module: str, tree: ast.Module) -> Iterator[Change]:
@@ -85,8 +82,6 @@ def _changes_in(module: str, tree: ast.Module) -> Iterator[Change]:
         yield Change(module, name, NOTHING)
     for name, table in _tables(tree):
         yield from (Change(module, f"{name}[{i}]", ENTRY) for i in range(len(table.elts)))
-    if module == _STEPS[0]:
-        yield from (Change(module, name, STEP) for name in _step_names(tree))
 
 
 def scaled(value: float, factor: float) -> float:
@@ -150,22 +145,3 @@ def _tables(tree: ast.Module) -> Iterator[tuple[str, ast.Tuple]]:
 def _leave_out_entry(tree: ast.Module, rule: str) -> None:
     name, _, place = rule.rstrip("]").partition("[")
     dict(_tables(tree))[name].elts.pop(int(place))
-
-
-def _step_names(tree: ast.Module) -> list[str]:
-    return [ast.unparse(line) for line in _steps(tree) if _is_step(line)]
-
-
-def _is_step(line: ast.stmt) -> bool:
-    told = isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant)
-    return isinstance(line, ast.Expr | ast.Assign | ast.AugAssign) and not told
-
-
-def _leave_out_step(tree: ast.Module, rule: str) -> None:
-    steps = _steps(tree)
-    steps.remove({ast.unparse(line): line for line in steps}[rule])
-
-
-def _steps(tree: ast.Module) -> list[ast.stmt]:
-    functions = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
-    return functions[_STEPS[1]].body

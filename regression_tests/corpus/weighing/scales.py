@@ -16,7 +16,7 @@ from leakguard.model import Run
 from regression_tests.corpus.judge import Judged, judged, without_report
 from regression_tests.corpus.keys import Key
 from regression_tests.corpus.weighing.loading import Diagnose, diagnose_with
-from regression_tests.corpus.weighing.rules import LEFT_OUT, Change
+from regression_tests.corpus.weighing.rules import ENTRY, Change
 from regression_tests.corpus.weighing.watching import Watched, Watcher
 
 PROCESSES = 2
@@ -77,7 +77,7 @@ class Scales:
 
     def _is_touched(self, run: str, change: Change) -> bool:
         known = self.touched[run]
-        watched = change.how not in LEFT_OUT
+        watched = change.how != ENTRY
         return known is None or not watched or (change.module, change.rule, change.how) in known
 
     def _tried(self, runs: Sequence[str], diagnose: Diagnose) -> list[Judged]:

@@ -1,0 +1,78 @@
+"""What explains the growth of a number of the process: the rows of what it counts."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from leakguard.analysis.claims import Claim, strongest
+from leakguard.analysis.growth import Growth
+from leakguard.analysis.knowledge import is_mapping
+from leakguard.analysis.ledger import Ledger
+from leakguard.analysis.tolerance import MAJORITY, SAME_RATE, same
+
+#: Kinds of what the kernel counts one by one, for which objects of the program stand.
+RESOURCES = frozenset({"threads", "files", "children"})
+_MAPPED = frozenset({"mapped", "address_space"})
+_SHARED = frozenset({"rss_shared"})
+
+
+class Counted(NamedTuple):
+    """A metric that grows, in a ledger with the rows of all objects."""
+
+    ledger: Ledger
+    growth: Growth
+
+
+def is_explained(ledger: Ledger, growth: Growth) -> bool:
+    """Return whether rows already name what a metric counts."""
+    return strongest(CLAIMS, Counted(ledger, growth)) is not None
+
+
+def _handles(asked: Counted) -> bool | None:
+    """Objects that a row names, or that come with it, are as many as the resources."""
+    ledger, growth = asked
+    if growth.kind not in RESOURCES:
+        return None
+    return any(
+        row.held_by is not None
+        and growth.main_phase in (row.phase, None)
+        and any(same(g.rate or 0.0, growth.rate or 0.0, SAME_RATE) for g in (row.lead, *row.beside))
+        for row in ledger.rows
+    ) or None  # fmt: skip
+
+
+def _mappings(asked: Counted) -> bool | None:
+    """A row is of objects that map memory."""
+    ledger, growth = asked
+    maps = any(is_mapping(row.lead.type) for row in ledger.rows)
+    return (growth.name in _MAPPED | _SHARED and maps) or None
+
+
+def _bytes(asked: Counted) -> bool | None:
+    """Rows and cleared growth explain as many bytes."""
+    ledger, growth = asked
+    enough = ledger.named_bytes() >= MAJORITY * (growth.rate or 0.0)
+    return (growth.name in _MAPPED | _SHARED and enough) or None
+
+
+def _stacks(asked: Counted) -> bool | None:
+    """Threads have stacks and arenas, also while it is undecided whether their number grows."""
+    ledger, growth = asked
+    threads = ledger.case.metric("threads")
+    are_more = any(row.kind in ("threads", "gpu") for row in ledger.rows)
+    are_more = are_more or (threads is not None and threads.may_grow)
+    return (growth.name in _MAPPED and are_more) or None
+
+
+def _gauges(asked: Counted) -> bool | None:
+    """A buffer that the user reports is filling."""
+    return (asked.growth.name in _MAPPED and bool(asked.ledger.filling)) or None
+
+
+CLAIMS = (
+    Claim("handles", 50, _handles),
+    Claim("mappings", 40, _mappings),
+    Claim("bytes", 30, _bytes),
+    Claim("stacks of threads", 20, _stacks),
+    Claim("buffers that fill", 10, _gauges),
+)

@@ -1,0 +1,187 @@
+"""Settles the ledger of a run: each kind of growth is entered, the most conclusive first.
+
+What explains a growth is decided by ``claims``; what no claim explains has a row of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from leakguard.analysis.afterwards import went_on
+from leakguard.analysis.balance import too_little, unexplained
+from leakguard.analysis.case import Case, slope
+from leakguard.analysis.claims.memory import enter_memory
+from leakguard.analysis.claims.metrics import is_explained
+from leakguard.analysis.consequence import joined
+from leakguard.analysis.device_memory import shared_out
+from leakguard.analysis.facts.harmless import Harmless
+from leakguard.analysis.growth import Growth
+from leakguard.analysis.healthy import ended, filling_container, filling_gauge, held_more
+from leakguard.analysis.ledger import LIVE, Ledger
+from leakguard.analysis.live_memory import levelled_off
+from leakguard.analysis.objects import object_rows
+from leakguard.analysis.row import Row, with_birth
+from leakguard.analysis.tolerance import MAJORITY, NOTABLE_BYTES, SAME_COUNT, notable, same
+from leakguard.analysis.trifles import drop_trifles
+from leakguard.model.series import Series
+
+
+def settle(case: Case, growths: Sequence[Growth]) -> Ledger:
+    """Return the ledger of all growths of a run."""
+    ledger = Ledger(case, growths)
+    for step in STEPS:
+        step(ledger)
+    return ledger
+
+
+def _gauges(ledger: Ledger) -> None:
+    ledger.cleared += map(filling_gauge, ledger.filling)
+    ledger.rows += [Row(growth) for growth in ledger.of("gauge") if not growth.fills]
+
+
+def _cycles(ledger: Ledger) -> None:
+    for growth in ledger.of("cycles"):
+        if growth.healthy is not None:
+            ledger.cleared.append(Harmless(growth.name, growth.pattern, growth.healthy))
+        else:
+            ledger.rows.append(Row(growth, phase=growth.phase, bytes_rate=growth.bytes_rate))
+
+
+def _objects(ledger: Ledger) -> None:
+    """Enter what containers gain, and types that none accounts for, without what gauges report."""
+    gauges = ledger.gauges()
+    containers = [c for c in ledger.of("container") if not _is_gauged(c, gauges)]
+    # The largest come first, whatever their source: the order of sources decides nothing.
+    containers.sort(key=lambda c: (c.is_weak, -(c.bytes_rate or 0.0), c.name))
+    garbage = {name for cycle in ledger.of("cycles") for name in cycle.with_it}
+    garbage -= {c.type for c in containers if not c.fills}
+    types = [
+        growing
+        for growing in ledger.of("type")
+        if growing.name not in garbage and not _follows_a_gauge(growing, gauges)
+    ]
+    objects = object_rows(ledger.case, types, containers, [c.metric for c in ledger.cleared])
+    ledger.full = objects.filling
+    ledger.cleared += map(filling_container, objects.filling)
+    for row in (with_birth(ledger.case, found) for found in objects.rows):
+        if went_on(ledger.case, row):
+            ledger.rows.append(row)
+        else:
+            ledger.cleared.append(ended(row))
+
+
+def _consequences(ledger: Ledger) -> None:
+    ledger.rows = joined(ledger.rows)
+
+
+def _promises(ledger: Ledger) -> None:
+    """Enter each broken promise, unless a row already names the type and its holder.
+
+    The promise names the path of one object, which may lie inside an entry of the holder.
+    """
+    for growth in ledger.of("promise"):
+        held_by = "" if growth.holder is None else growth.holder.path
+        alike = (row for row in ledger.rows if row.lead.type == growth.type)
+        if not any(held_by.startswith(row.held_by or "") for row in alike):
+            ledger.rows.append(Row(growth))
+
+
+def _metrics(ledger: Ledger) -> None:
+    """Enter the numbers of the process that no row explains, but live memory."""
+    for growth in ledger.of("metric"):
+        if growth.healthy is not None:
+            ledger.cleared.append(Harmless(growth.name, growth.pattern, growth.healthy))
+        elif growth.kind == "gpu":
+            filling = [container for container in ledger.of("container") if container.fills]
+            ledger.rows = shared_out(ledger.case, ledger.rows, filling, growth)
+        elif growth.name not in LIVE and not is_explained(ledger, growth):
+            size = growth.bytes_rate
+            ledger.rows.append(Row(growth, phase=growth.main_phase, bytes_rate=size))
+
+
+def _live_memory(ledger: Ledger) -> None:
+    """Enter growth of live memory that nothing explains yet; clear memory that levels off."""
+    judged, growth = ledger.case.memory(), ledger.memory
+    if growth is not None:
+        enter_memory(ledger, growth)
+    elif judged is not None and not judged.grows:
+        ledger.cleared += levelled_off(judged)
+
+
+def _rest(ledger: Ledger) -> None:
+    """Enter the unexplained growth of live memory, or clear it as too little.
+
+    A log without counts of objects is left out: it has no sizes that could explain memory.
+    """
+    case, balance, judged = ledger.case, ledger.balance, ledger.case.memory()
+    if balance is None or judged is None or not judged.grows or not case.counts_objects:
+        return
+    growth = ledger.memory
+    if growth is None:
+        if balance.rest > MAJORITY * balance.growth:
+            ledger.cleared.append(too_little(case, judged, balance.rest))
+        return
+    last = None if growth.judged is None else growth.judged.series.generations[-1]
+    if notable(balance.rest, growth.since, last, NOTABLE_BYTES):
+        left = unexplained(case, growth, ledger.rows, balance)
+        ledger.rows += [] if left is None else [left]
+
+
+def _warnings(ledger: Ledger) -> None:
+    ledger.rows += [Row(growth, phase=growth.phase) for growth in ledger.of("peak", "copies")]
+    ledger.rows += [Row(growth, bytes_rate=growth.bytes_rate) for growth in ledger.of("child")]
+
+
+def _rest_of_a_line(ledger: Ledger) -> None:
+    """Add the rest to the row whose line made it: what a look saw of it may be a part."""
+    for rest in [row for row in ledger.rows if row.lead.source == "rest"]:
+        size = rest.bytes_rate or 0.0
+        maker = ledger.maker(size)
+        if maker is not None:
+            ledger.add_to(maker, size)
+            ledger.rows.remove(rest)
+
+
+def _births(ledger: Ledger) -> None:
+    told = tuple(ledger.rows)
+    ledger.rows = [row if row.birth else with_birth(ledger.case, row, told) for row in told]
+
+
+def _held(ledger: Ledger) -> None:
+    ledger.cleared += held_more(ledger.case, ledger.rows, ledger.cleared)
+
+
+STEPS: tuple[Callable[[Ledger], None], ...] = (
+    _gauges,
+    _cycles,
+    _objects,
+    _consequences,
+    _promises,
+    _metrics,
+    _live_memory,
+    _rest,
+    _warnings,
+    _rest_of_a_line,
+    _births,
+    drop_trifles,
+    _held,
+)
+
+
+def _follows_a_gauge(growing: Growth, filling: Sequence[Series]) -> bool:
+    """True if a gauge with a capacity rises as fast as the count of an unwatched type."""
+    if growing.watched is not None:
+        return False
+    return any(
+        same(slope(g.generations, g.values), growing.rate or 0.0, SAME_COUNT) for g in filling
+    )
+
+
+def _is_gauged(container: Growth, filling: Sequence[Series]) -> bool:
+    """True if a gauge had the same value as the container had entries at its last look."""
+    if container.judged is None:
+        return False
+    looks = container.judged.series
+    generation, entries = looks.generations[-1], looks.values[-1]
+    said = (gauge.by_generation.get(generation, gauge.values[-1]) for gauge in filling)
+    return any(same(entries_said, entries, SAME_COUNT) for entries_said in said)
