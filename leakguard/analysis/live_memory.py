@@ -9,7 +9,7 @@ from dataclasses import replace
 from leakguard.analysis.case import Case, Judged
 from leakguard.analysis.facts.fix import Extended, Remedy
 from leakguard.analysis.facts.harmless import FitsCaches, Harmless, LevelledOff
-from leakguard.analysis.facts.measured import GraphKept, SizesToo
+from leakguard.analysis.facts.measured import GraphKept
 from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.holders import holder_of_larger, holder_of_more, largest_graph
 from leakguard.analysis.knowledge import NATIVE_CACHES
@@ -128,7 +128,7 @@ def extended(case: Case, growth: Growth, told: AbstractSet[str] | None = None) -
         type=name,
         holder=holder,
         in_pools=False,
-        evidence=(growth.evidence[0], Evidence("sizes", SizesToo())),
+        evidence=(growth.evidence[0], Evidence("sizes", "sizes too")),
         second=(),
         fix=Remedy(name, holder) if are_more else Extended(name, holder),
     )

@@ -20,7 +20,7 @@ from leakguard.analysis.tolerance import SEEN_AGAIN, SEEN_ONCE
 from leakguard.analysis.words.evidence import reason
 from leakguard.analysis.words.excluded import excluded
 from leakguard.analysis.words.fix import fix, known_fix
-from leakguard.analysis.words.remedy import name_of, native_remedy
+from leakguard.analysis.words.remedy import name_of, native_of_line, native_without_line
 from leakguard.analysis.words.unknown import NO_HOLDER
 from leakguard.model import Finding, Holder, Hop, Proof, Run
 
@@ -38,8 +38,15 @@ def named(case: Case, defect: Row) -> Finding:
     finding = _with_holder_sought(case.run, _traced(case, defect))
     finding = with_library(replace(finding, kept_at=_kept_at(case.run, finding)), packages)
     if finding.library is None and finding.kind == "native":
-        finding = replace(finding, fix=native_remedy(case.run, finding))
+        finding = _with_native_fix(case.run, finding, defect.lead.fix)
     return with_forecast(case, finding)
+
+
+def _with_native_fix(run: Run, finding: Finding, chosen: Fix | None) -> Finding:
+    """Return a finding of native memory with its line in the fix, or with how to find it."""
+    if finding.created_at is not None:
+        return replace(finding, fix=native_of_line(finding))
+    return replace(finding, fix=native_without_line(run)) if chosen == "native" else finding
 
 
 def _traced(case: Case, defect: Row) -> Finding:

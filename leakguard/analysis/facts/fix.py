@@ -69,4 +69,4 @@ class FindRest:
 
 Fix: TypeAlias = (
     Advice | Remedy | Extended | Release | MemoryBehind | BoundGauge | BreakCycle | FindRest
-)
+)  # fmt: skip

@@ -107,18 +107,9 @@ class CycleCost:
 
 
 Why: TypeAlias = (
-    Filled
-    | Ended
-    | HeldMore
-    | FewBytes
-    | LittleMemory
-    | LittleOfMetric
-    | FirstTouched
-    | WhileFilling
-    | FitsCaches
-    | LevelledOff
-    | CycleCost
-)
+    Filled | Ended | HeldMore | FewBytes | LittleMemory | LittleOfMetric | FirstTouched |
+    WhileFilling | FitsCaches | LevelledOff | CycleCost
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

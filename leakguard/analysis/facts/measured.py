@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from leakguard.model.metric import Unit
 
@@ -81,20 +81,10 @@ class MemoryGrew:
 
 
 @dataclass(frozen=True, slots=True)
-class LiveMemoryToo:
-    """Live memory grows without bound, too."""
-
-
-@dataclass(frozen=True, slots=True)
 class MetricToo:
     """Another number of the process grows, too."""
 
     metric: str
-
-
-@dataclass(frozen=True, slots=True)
-class SizesToo:
-    """The bytes of counted objects grow, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,11 +191,6 @@ class FreedInCycles:
 
 
 @dataclass(frozen=True, slots=True)
-class PiledUp:
-    """The number of these objects grew in every generation until they were freed."""
-
-
-@dataclass(frozen=True, slots=True)
 class WaitingGarbage:
     """Memory fell by ``freed`` bytes to ``left`` as the collector came in some generations."""
 
@@ -265,35 +250,11 @@ class TypesRose:
     rates: tuple[tuple[str, float], ...]
 
 
+#: A literal stands for growth of which no number is told.
 Measured: TypeAlias = (
-    CountGrows
-    | CountShare
-    | MetricGrows
-    | GrowsInPools
-    | PagesCopied
-    | HeldFree
-    | MoreFrozen
-    | MemoryToo
-    | MemoryGrew
-    | LiveMemoryToo
-    | MetricToo
-    | SizesToo
-    | NotAsExpected
-    | ContainerGrows
-    | GrewAtLooks
-    | KeptOfGenerations
-    | KeptOfRounds
-    | GraphKept
-    | BehindExtension
-    | GaugeGrows
-    | ChildGrows
-    | NotFreed
-    | FreedInCycles
-    | PiledUp
-    | WaitingGarbage
-    | SameData
-    | BriefPeak
-    | Unexplained
-    | Allocators
-    | TypesRose
-)
+    CountGrows | CountShare | MetricGrows | GrowsInPools | PagesCopied | HeldFree | MoreFrozen |
+    MemoryToo | MemoryGrew | MetricToo | NotAsExpected | ContainerGrows | GrewAtLooks |
+    KeptOfGenerations | KeptOfRounds | GraphKept | BehindExtension | GaugeGrows | ChildGrows |
+    NotFreed | FreedInCycles | WaitingGarbage | SameData | BriefPeak | Unexplained | Allocators |
+    TypesRose | Literal["live memory too", "sizes too", "piled up"]
+)  # fmt: skip

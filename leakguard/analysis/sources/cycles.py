@@ -18,7 +18,7 @@ from leakguard.analysis.class_owner import is_users
 from leakguard.analysis.contribution import made_in
 from leakguard.analysis.facts.fix import BreakCycle
 from leakguard.analysis.facts.harmless import CycleCost
-from leakguard.analysis.facts.measured import FreedInCycles, PiledUp
+from leakguard.analysis.facts.measured import FreedInCycles
 from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.timeline import count_reader
 from leakguard.analysis.tolerance import MATERIAL_BYTES, OWN_SHARE, REPEATED, SEEN_AGAIN, SEEN_ONCE
@@ -177,7 +177,7 @@ def _growth(case: Case, name: str, freeing: list[Snapshot]) -> Growth:
 def _again(piled_up: bool, times: int) -> tuple[Evidence, ...]:
     """Return evidence that objects became garbage more than once: the count or the collector."""
     if piled_up:
-        return (Evidence("count", PiledUp()),)
+        return (Evidence("count", "piled up"),)
     return (Evidence("collector", None),) if times > 1 else ()
 
 

@@ -40,7 +40,7 @@ _MANY_THREADS = 16
 
 def metrics(case: Case) -> list[Growth]:
     """Return the metrics of the process that grow in every generation."""
-    rows = (*_ROWS, _memory_row(case))
+    rows = (*ROWS, _memory_row(case))
     return [growth for row in rows if (growth := _growing(case, row)) is not None]
 
 
@@ -250,7 +250,7 @@ def _more_frozen(case: Case, frozen: Judged) -> MoreFrozen:
     return MoreFrozen(frozen.verdict.rate, frozen.series.values[-1])
 
 
-_ROWS = (
+ROWS = (
     MetricRow(
         "gpu_allocated",
         "gpu",

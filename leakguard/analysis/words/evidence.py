@@ -76,11 +76,11 @@ def _said(found: m.Measured) -> str:
             return _memory_too(found)
         case m.MemoryGrew(metric):
             return f"{_TITLES[metric]} grew too"
-        case m.LiveMemoryToo():
+        case "live memory too":
             return "live memory grows, too"
         case m.MetricToo(metric):
             return f"so does {METRICS[metric].words}"
-        case m.SizesToo():
+        case "sizes too":
             return "so do the bytes of counted objects"
         case m.NotAsExpected((low, high), alive):
             expected = str(low) if low == high else f"{low} to {high}"
@@ -104,10 +104,10 @@ def _said(found: m.Measured) -> str:
                 "counted object, and these objects of an extension are kept"
             )
         case m.GaugeGrows(name, rate, capacity):
-            past = "it has no capacity" if capacity is None else None
-            past = past or f"it is past its capacity {capacity:,.0f}"
-            comma = "" if capacity is None else ","
-            return f"{name} grows by {format_number(rate)} per generation{comma} and {past}"
+            grown = f"{name} grows by {format_number(rate)} per generation"
+            if capacity is None:
+                return f"{grown} and it has no capacity"
+            return f"{grown}, and it is past its capacity {capacity:,.0f}"
         case m.ChildGrows(name, rate, first, last):
             return (
                 f"the memory that only {name} has grows by {format_change(rate)} per generation, "
@@ -120,7 +120,7 @@ def _said(found: m.Measured) -> str:
                 f"{collections} collection{'s' if collections > 1 else ''} freed {freed} {type_} "
                 f"and {format_bytes(size)} that only cycles kept alive"
             )
-        case m.PiledUp():
+        case "piled up":
             return "until then their number grew in every generation"
         case m.WaitingGarbage():
             return _waiting_garbage(found)

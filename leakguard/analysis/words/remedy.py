@@ -212,16 +212,17 @@ def _bound_of(holder: Holder) -> str:
     return _BOUNDS.get(container, _ANY_BOUND)
 
 
-def native_remedy(run: Run, finding: Finding) -> str | None:
-    """Return the fix with the allocating line, or with how to find the line.
+def native_of_line(finding: Finding) -> str:
+    """Return the fix of native memory with the line that allocates it."""
+    return f"memory that {_made(finding)} allocates is never freed: {finding.fix}"
+
+
+def native_without_line(run: Run) -> str:
+    """Return how to find what allocates native memory.
 
     If memray traced a generation and saw no line, the fix says so. A function that ctypes looks up
     by itself is not the one that memray has replaced, so memray does not see calls of it.
     """
-    if finding.created_at is not None:
-        return f"memory that {_made(finding)} allocates is never freed: {finding.fix}"
-    if finding.fix != NATIVE_ADVICE:
-        return finding.fix
     if any(site.tracer == "memray" for shot in run.snapshots for site in shot.sites):
         how = "memray traced a generation and saw no line: it does not see what ctypes calls"
     else:
@@ -229,7 +230,7 @@ def native_remedy(run: Run, finding: Finding) -> str | None:
             "With memray installed (the extra `memray`), a traced generation names the line that "
             "calls into C"
         )
-    return f"{finding.fix}. {how}; `leakguard explain native`{_known_native(run)}"
+    return f"{NATIVE_ADVICE}. {how}; `leakguard explain native`{_known_native(run)}"
 
 
 def _known_native(run: Run) -> str:

@@ -11,14 +11,13 @@ import pytest
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
-from leakguard.analysis.knowledge.advice import NATIVE_ADVICE
 from leakguard.analysis.knowledge.known_leaks import (
     is_affected,
     known_leak,
     known_leaks,
     native_leaks,
 )
-from leakguard.analysis.words.remedy import native_remedy
+from leakguard.analysis.words.remedy import native_without_line
 from leakguard.model import Finding, Run, RunInfo
 from leakguard.model.finding import Kind
 from leakguard.model.known_leak import KnownLeak
@@ -105,11 +104,10 @@ def test_program_without_a_descriptor_left_is_judged_without_the_list(monkeypatc
 
 def test_advice_on_native_memory_names_what_the_releases_that_ran_are_known_for():
     run = Run(RunInfo(packages={"numpy": "2.3.1", "torch": "2.6.0"}), ())
-    finding = Finding("ab", "native", "leak", "growing", "r", fix=NATIVE_ADVICE)
-    advice = native_remedy(run, finding)
+    advice = native_without_line(run)
     assert "Known to leak: numpy 2.3.1 by hash() of a datetime64" in advice
     fixed = Run(RunInfo(packages={"numpy": "2.5.1"}), ())
-    assert "Known to leak" not in native_remedy(fixed, finding)
+    assert "Known to leak" not in native_without_line(fixed)
 
 
 def test_release_that_was_not_recorded_is_not_accused():

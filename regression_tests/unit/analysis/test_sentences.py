@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 import leakguard.analysis
+from leakguard.analysis.sources.metrics import ROWS
+from leakguard.analysis.words.fix import fix
 
 ANALYSIS = Path(str(leakguard.analysis.__file__)).parent
 # Where sentences may stand: ``words`` makes them, and ``knowledge`` has facts about libraries with
@@ -50,3 +52,24 @@ def test_judgement_holds_no_sentence() -> None:
     found = [(str(f), text) for f in judgement for text in sentences((ANALYSIS / f).read_text())]
     assert found == []
     assert len(judgement) > 50  # the files are found at all
+
+
+@pytest.mark.parametrize("metric", [row.metric for row in ROWS if row.fix is None])
+def test_number_of_the_process_has_an_advice_under_its_name(metric: str) -> None:
+    assert fix(metric)
+
+
+@pytest.mark.parametrize("wing", ["facts", "words"])
+def test_words_and_facts_know_nothing_of_what_decides(wing: str) -> None:
+    known = tuple(
+        f"leakguard.analysis.{name}" for name in ("facts", "growth", "knowledge", "words")
+    )
+    trees = (ast.parse(file.read_text()) for file in (ANALYSIS / wing).glob("*.py"))
+    imported = {
+        str(node.module)
+        for tree in trees
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+    }
+    deciding = {name for name in imported if name.startswith("leakguard.analysis")}
+    assert {name for name in deciding if not name.startswith(known)} == set()
