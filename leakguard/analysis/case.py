@@ -13,7 +13,7 @@ from leakguard.analysis.contribution import (
     metric_contribution,
     type_contribution,
 )
-from leakguard.analysis.held import Look, looks_at_holders
+from leakguard.analysis.held import Look, first_seen, looks_at_holders
 from leakguard.analysis.levels import OuterRounds
 from leakguard.analysis.series import SeriesVerdict, judge_series
 from leakguard.analysis.timeline import GPU_MEMORY, LIVE_MEMORY, Timeline, count_reader
@@ -95,7 +95,8 @@ class Case:
     """A run under diagnosis; if ``outer`` is set, a run at the ends of its outer rounds.
 
     ``whole`` is the run as it was recorded, if ``run`` is a selection of its generations. Births
-    are counted by the rounds that were recorded. ``held`` are the looks at who holds what.
+    are counted by the rounds that were recorded. ``held`` are the looks at who holds what;
+    ``first_held`` has the generation and the number of entries of the first look at each container.
     """
 
     run: Run
@@ -103,6 +104,7 @@ class Case:
     whole: Run | None = field(default=None, kw_only=True)
     timeline: Timeline = field(init=False)
     held: list[Look] = field(init=False)
+    first_held: dict[str, tuple[int, int]] = field(init=False)
     births: RunBirths = field(init=False)
     _metrics: dict[str, Judged | None] = field(default_factory=dict)
     _verdicts: dict[tuple[object, ...], SeriesVerdict] = field(default_factory=dict)
@@ -111,6 +113,7 @@ class Case:
     def __post_init__(self) -> None:
         self.timeline = Timeline(self.run)
         self.held = looks_at_holders(self.timeline)
+        self.first_held = first_seen(self.held)
         self.births = RunBirths(self.whole or self.run)
 
     @property

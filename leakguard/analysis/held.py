@@ -39,3 +39,9 @@ def _one_a_path(holders: tuple[Holder, ...]) -> tuple[Holder, ...]:
     """Return one holder per path, the first, which is the largest; with bounds that are known."""
     first = {holder.path: holder for holder in reversed(holders)}
     return tuple(map(with_bound, reversed(first.values())))
+
+
+def first_seen(looks: list[Look]) -> dict[str, tuple[int, int]]:
+    """Return the first look at each container: its generation, and how many entries it had."""
+    seen = ((h.path, (generation, h.entries)) for generation, held in reversed(looks) for h in held)
+    return dict(seen)

@@ -28,12 +28,14 @@ class Sought(NamedTuple):
         type: the type that grows.
         rate: objects per generation.
         alive: how many there are at the last look.
+        is_users: whether the type is a class of the program.
     """
 
     case: Case
     type: str
     rate: float
     alive: int
+    is_users: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +46,20 @@ class Sign:
         name: what was seen.
         strength: the container with the strongest sign holds the type.
         seen: whether a container has the sign.
+        of_type: whether its entries must be of the type.
         gains: whether the sign shows that the container gained what the type gained.
     """
 
     name: str
     strength: int
     seen: Callable[[Sought, Holder], bool]
+    of_type: bool = True
     gains: bool = True
+
+    def speaks_for(self, sought: Sought, holder: Holder) -> bool:
+        """Return whether a container has the sign."""
+        is_of_type = not self.of_type or holder.element == sought.type
+        return is_of_type and self.seen(sought, holder)
 
 
 def holder_of(case: Case, type_name: str, rate: float, *, gains: bool = False) -> Growth | None:
@@ -61,15 +70,12 @@ def holder_of(case: Case, type_name: str, rate: float, *, gains: bool = False) -
     if not case.held:
         return None
     generation, holders = case.held[-1]
-    sought = Sought(case, type_name, rate, _alive(case, type_name, generation))
-    signs = [sign for sign in SIGNS if sign.gains or not gains]
-    best, most = None, 0
-    for holder in filter(_is_unbounded, holders):
-        strength = max(
-            (s.strength for s in signs if s.strength > most and s.seen(sought, holder)), default=0
-        )
-        if strength > most:
-            best, most = holder, strength
+    alive = _alive(case, type_name, generation)
+    sought = Sought(case, type_name, rate, alive, is_users(type_name))
+    signs = sorted((s for s in SIGNS if s.gains or not gains), key=lambda sign: -sign.strength)
+    unbounded = list(filter(_is_unbounded, holders))
+    found = (h for sign in signs for h in unbounded if sign.speaks_for(sought, h))
+    best = next(found, None)
     return None if best is None else _unproven(case, _around(case, best, holders))
 
 
@@ -154,10 +160,10 @@ def largest_graph(graphs: Iterable[Holder]) -> Holder:
 
 def _gained_most(sought: Sought, holder: Holder) -> bool:
     """It gained most of what the type gained between the same looks."""
-    case = sought.case
-    first, entries = _first_seen(case, holder)
-    rise = sought.alive - _alive(case, sought.type, first)
-    return holder.element == sought.type and holder.entries - entries >= MAJORITY * rise > 0
+    first, entries = sought.case.first_held[holder.path]
+    gained = holder.entries - entries
+    rise = 0 if gained <= 0 else sought.alive - _alive(sought.case, sought.type, first)
+    return gained >= MAJORITY * rise > 0
 
 
 def _has_all(sought: Sought, holder: Holder) -> bool:
@@ -167,9 +173,8 @@ def _has_all(sought: Sought, holder: Holder) -> bool:
     """
     last = sought.case.held[-1][0]
     many = sought.case.run.generations_until(last)
-    is_new = _first_seen(sought.case, holder)[0] == last and many >= BEYOND_CHANCE
-    as_many = same(holder.entries, sought.rate * many, SAME_RATE)
-    return holder.element == sought.type and is_new and as_many
+    is_new = sought.case.first_held[holder.path][0] == last and many >= BEYOND_CHANCE
+    return is_new and same(holder.entries, sought.rate * many, SAME_RATE)
 
 
 def _has_one_each(sought: Sought, holder: Holder) -> bool:
@@ -178,21 +183,22 @@ def _has_one_each(sought: Sought, holder: Holder) -> bool:
     Each of its entries keeps one of them: a hook is a method of the object that it belongs to. A
     few may be as many by chance.
     """
-    is_many = sought.alive >= BEYOND_CHANCE and is_users(sought.type)
-    one_each = holder.entries == sought.alive and holder.element in IN_FRONT
-    return is_many and one_each and not _is_still(sought.case, holder)
+    is_many = sought.is_users and sought.alive >= BEYOND_CHANCE
+    one_each = is_many and holder.entries == sought.alive and holder.element in IN_FRONT
+    return one_each and not _is_still(sought.case, holder)
 
 
 def _has_most(sought: Sought, holder: Holder) -> bool:
     """It has most instances of the type, and was not seen without a gain."""
     has_most = holder.entries >= MAJORITY * sought.alive > 0
-    return holder.element == sought.type and has_most and not _is_still(sought.case, holder)
+    return has_most and not _is_still(sought.case, holder)
 
 
+#: What speaks for a holder; a further sign is one more line.
 SIGNS = (
     Sign("gained most", 40, _gained_most),
     Sign("has all", 30, _has_all),
-    Sign("has one each", 20, _has_one_each),
+    Sign("has one each", 20, _has_one_each, of_type=False),
     Sign("has most", 10, _has_most, gains=False),
 )
 
@@ -204,14 +210,9 @@ def _alive(case: Case, type_name: str, generation: int) -> int:
     return max((s.count(type_name) or 0 for s in ends), default=0)
 
 
-def _first_seen(case: Case, holder: Holder) -> tuple[int, int]:
-    """Return the generation of the first look at a container, and how many entries it had."""
-    return next((g, h.entries) for g, hs in case.held for h in hs if h.path == holder.path)
-
-
 def _is_still(case: Case, holder: Holder) -> bool:
     """Return whether several looks saw a container, and it gained nothing between them."""
-    first, entries = _first_seen(case, holder)
+    first, entries = case.first_held[holder.path]
     return first < case.held[-1][0] and holder.entries <= entries
 
 
