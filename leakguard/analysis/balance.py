@@ -85,12 +85,12 @@ def unexplained(case: Case, growth: Growth, defects: Sequence[Row], balance: Bal
     apart = replace(growth, rate=rest, bytes_rate=rest, interval=None)
     larger = extended(case, apart, {name for defect in defects for name in _types_of(defect)})
     if larger is not None and larger.holder is not None:
-        return Row(larger, phase=growth.main_phase, bytes_rate=rest)
+        return Row(larger, phase=growth.phase, bytes_rate=rest)
     if rest < _MADE_BY_A_LINE * balance.growth:
         return None
     if rest < PLURALITY * balance.growth and born_elsewhere(case, rest, defects) is None:
         return None
-    phase = _phase_of_rest(growth.contribution, defects, rest)
+    phase = _phase_of_rest(case.contribution(growth.name, growth.since), defects, rest)
     beside = Unexplained(growth.name, balance.growth, balance.findings + balance.healthy)
     found: tuple[Measured | None, ...] = (beside, _where(case), _types_that_rose(case, defects))
     lead = Growth(

@@ -26,7 +26,7 @@ def in_front_of(defects: Iterable[Row], growth: Growth, *, made_elsewhere: bool)
     """
     if growth.kind not in ("autograd", "native"):
         return None
-    phases = (growth.main_phase, None)
+    phases = (growth.phase, None)
     owners = (d for d in defects if _owns_memory(d, made_elsewhere) and (d.phase in phases))
     return next(owners, None)
 
@@ -36,7 +36,7 @@ def with_memory_behind(front: Row, growth: Growth, rest: float) -> Row:
 
     A line of the program asks for what lies behind objects of a library, so none of it is native.
     """
-    placed = replace(front, phase=front.phase or growth.main_phase)
+    placed = replace(front, phase=front.phase or growth.phase)
     whole = with_native(placed, (front.bytes_rate or 0.0) + rest, gained(growth))
     if not _is_of_an_extension(front):
         return whole

@@ -27,7 +27,7 @@ def shared_out(
     known = _shared_out([_held(defect, holder) for defect in defects], filling, growth)
     if known is not None:
         return known
-    phase = growth.main_phase
+    phase = growth.phase
     return [*defects, Row(growth, (), holder, phase, bytes_rate=growth.bytes_rate)]
 
 
@@ -48,7 +48,7 @@ def _shared_out(
         return None
     most = min(1.0, rate / kept) if kept else 0.0
     return [
-        _with(defect, most * gain, growth.main_phase if gain >= MAJORITY * rate else None)
+        _with(defect, most * gain, growth.phase if gain >= MAJORITY * rate else None)
         for defect, gain in zip(defects, gains, strict=True)
     ]
 

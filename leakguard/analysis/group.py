@@ -25,7 +25,7 @@ def by_phase(types: Iterable[Growth]) -> dict[str | None, list[Growth]]:
     """
     groups: dict[str | None, list[Growth]] = {}
     for growing in types:
-        groups.setdefault(growing.main_phase, []).append(growing)
+        groups.setdefault(growing.phase, []).append(growing)
     for group in groups.values():
         group.sort(key=_rank)
     return groups
@@ -72,5 +72,5 @@ def is_telling(case: Case, group: list[Growth]) -> bool:
     agrees = memory is None or memory.grows or memory.gains(size)
     if size < NOTABLE_BYTES and not agrees:
         return False  # Growth this small counts only if live memory agrees.
-    phase = lead.main_phase or phase_of_memory(case, lead, size)
+    phase = lead.phase or phase_of_memory(case, lead, size)
     return memory_witness(case, phase, lead.since, size) is not None

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from leakguard.analysis.case import Judged
-from leakguard.analysis.contribution import Contribution
 from leakguard.analysis.facts.excluded import Excluded
 from leakguard.analysis.facts.fix import Fix
 from leakguard.analysis.facts.harmless import Why
@@ -54,8 +53,7 @@ class Growth:
             unknown.
         since: the first generation whose end shows the growth.
         judged: the series with its verdict.
-        contribution: what each phase adds; empty if the phase is known otherwise.
-        phase: the phase, if the source itself knows it.
+        phase: the phase that adds the growth; None if no phase stands out.
         holder: the container as the last look found it.
         bound: the maximum of the value; None if there is none, or none is known.
         proven: False for a container that holds what grows but was not seen growing often enough.
@@ -85,7 +83,6 @@ class Growth:
     since: int | None = None
     counts: tuple[int, ...] = ()
     judged: Judged | None = None
-    contribution: Contribution = field(default_factory=Contribution)
     phase: str | None = None
     holder: Holder | None = None
     path: tuple[Hop, ...] = ()
@@ -104,11 +101,6 @@ class Growth:
     healthy: Why | None = None
     in_pools: bool = False
     shown: Snapshot | None = None
-
-    @property
-    def main_phase(self) -> str | None:
-        """The phase that adds the growth; None if no phase stands out."""
-        return self.phase or self.contribution.main_phase()
 
     @property
     def fills(self) -> bool:

@@ -112,7 +112,7 @@ class _Book:
         if entries is None:
             return self.case.memory_share(container.since).main_phase()
         size = container.bytes_rate or 0.0
-        return entries.main_phase or phase_of_memory(self.case, entries, size)
+        return entries.phase or phase_of_memory(self.case, entries, size)
 
     # -- what they account for ---------------------------------------------------------------------
 
@@ -177,7 +177,7 @@ class _Book:
             size = min(size, max(self._memory_left(memory.verdict.rate), 0.0))
         known = None if row.bytes_rate is None and not size else (row.bytes_rate or 0.0) + size
         lead, beside = row.lead, (*row.beside, growing)
-        named = growing.main_phase == row.phase and as_many(growing, room.entries)
+        named = growing.phase == row.phase and as_many(growing, room.entries)
         if named and is_programs(growing) and not is_programs(lead):
             lead, beside = growing, (*row.beside, lead)
         room.row = replace(row, lead=lead, beside=beside, bytes_rate=known)
@@ -185,7 +185,7 @@ class _Book:
 
     def _mention(self, group: list[Growth]) -> None:
         """Add types that come to too little for a row to the row of their phase."""
-        phase = group[0].main_phase
+        phase = group[0].phase
         row = next((row for row in self.rows if row.phase is not None and row.phase == phase), None)
         if row is not None:
             self.rows[self.rows.index(row)] = replace(row, beside=(*row.beside, *group))

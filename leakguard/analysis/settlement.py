@@ -96,7 +96,7 @@ def _metrics(ledger: Ledger) -> None:
             ledger.rows = shared_out(ledger.case, ledger.rows, filling, growth)
         elif growth.name not in LIVE and not is_explained(ledger, growth):
             size = growth.bytes_rate
-            ledger.rows.append(Row(growth, phase=growth.main_phase, bytes_rate=size))
+            ledger.rows.append(Row(growth, phase=growth.phase, bytes_rate=size))
 
 
 def _live_memory(ledger: Ledger) -> None:

@@ -64,7 +64,7 @@ def enter_memory(ledger: Ledger, growth: Growth) -> None:
     if entry is not None:
         entry()
     else:
-        ledger.rows.append(Row(asked.made, phase=growth.main_phase, bytes_rate=asked.rest))
+        ledger.rows.append(Row(asked.made, phase=growth.phase, bytes_rate=asked.rest))
 
 
 def _told(asked: Unheld) -> Entry | None:
@@ -78,7 +78,7 @@ def _told(asked: Unheld) -> Entry | None:
         named += _filled_bytes(ledger)
     most = named >= MAJORITY * asked.rate or (named > 0 and asked.rate - named < NOTABLE_BYTES)
     phases = {row.phase for row in ledger.rows if row.phase}
-    in_log = not ledger.case.counts_objects and asked.growth.main_phase in phases
+    in_log = not ledger.case.counts_objects and asked.growth.phase in phases
     return (lambda: None) if most or in_log else None
 
 

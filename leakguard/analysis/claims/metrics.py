@@ -35,7 +35,7 @@ def _handles(asked: Counted) -> bool | None:
         return None
     return any(
         row.held_by is not None
-        and growth.main_phase in (row.phase, None)
+        and growth.phase in (row.phase, None)
         and any(same(g.rate or 0.0, growth.rate or 0.0, SAME_RATE) for g in (row.lead, *row.beside))
         for row in ledger.rows
     ) or None  # fmt: skip

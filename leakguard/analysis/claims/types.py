@@ -38,7 +38,7 @@ class Room:
 
     def is_near(self, growing: Growth) -> bool:
         """Return whether the row may be in the phase that adds a type."""
-        return growing.main_phase is None or self.row.phase in (growing.main_phase, None)
+        return growing.phase is None or self.row.phase in (growing.phase, None)
 
     def takes(self, size: float) -> None:
         """Account for ``size`` bytes of what the row keeps."""

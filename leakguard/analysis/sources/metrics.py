@@ -67,7 +67,7 @@ def _growing(case: Case, row: MetricRow) -> Growth | None:
         since=judged.started_at,
         counts=() if in_bytes else tuple(map(int, judged.series.values)),
         judged=judged,
-        contribution=case.contribution(row.metric, judged.started_at),
+        phase=case.contribution(row.metric, judged.started_at).main_phase(),
         exact=row.exact,
         worst=row.worst,
         evidence=(Evidence(row.metric, row.measured(case, judged)),),

@@ -62,7 +62,7 @@ def _growing(case: Case, name: str) -> Growth | None:
         interval=verdict.interval,
         since=judged.started_at,
         judged=judged,
-        contribution=case.type_share(name, judged.started_at),
+        phase=case.type_share(name, judged.started_at).main_phase(),
         watched=watched,
         evidence=(Evidence("count", CountGrows(verdict.rate)),),
         confidence=verdict.confidence,
