@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from leakguard.analysis.case import Case
-from leakguard.analysis.claims.types import Asked, Room, Taken, apart, claimed, is_elsewhere
+from leakguard.analysis.claims.types import Asked, Room, Taken, claimed, is_elsewhere
 from leakguard.analysis.entries import (
     as_many,
     is_bystander,
@@ -72,7 +72,8 @@ class _Book:
         self.case = case
         self.types = {growing.name: growing for growing in types}
         self.containers = containers
-        self.rows: list[Row] = []
+        self.rooms: list[Room] = []
+        self._left = dict(self.types)
         self._full = [c for c in containers if c.fills]
         self._told = excused | {c.name for c in self._full}
 
@@ -100,7 +101,7 @@ class _Book:
             alike_gain = container.type in others
             lead = part_of(self.case, entries, container, others_gain=alike_gain)
         phase = self._phase(container, entries)
-        self.rows.append(Row(lead, (), container, phase, container.bytes_rate))
+        self._enter_row(Row(lead, (), container, phase, container.bytes_rate))
 
     def _is_told(self, container: Growth) -> bool:
         return any(related(container.name, path) for path in self._told)
@@ -116,17 +117,29 @@ class _Book:
 
     # -- what they account for ---------------------------------------------------------------------
 
-    def left(self) -> list[Growth]:
-        """Return what the rows that are named after a type leave of each type."""
-        rooms = list(map(Room, self.rows))
-        return [g for growing in self.types.values() if (g := _left(growing, rooms)) is not None]
+    @property
+    def rows(self) -> list[Row]:
+        """The rows so far."""
+        return [room.row for room in self.rooms]
 
-    def _rooms(self) -> list[Room]:
-        """Return what the rows have room for, beside the types that they are named after."""
-        rooms = list(map(Room, self.rows))
-        for growing in self.types.values():
-            apart(growing, rooms)
-        return rooms
+    def left(self) -> list[Growth]:
+        """Return what rows that are named after a type leave of each type, if it is no trifle."""
+        return [left for name, left in self._left.items() if not self._is_little(name, left)]
+
+    def _is_little(self, name: str, left: Growth) -> bool:
+        whole = self.types[name]
+        if left is whole:
+            return False
+        count, size = SAME_RATE * (whole.rate or 0.0), SAME_RATE * (whole.bytes_rate or 0.0)
+        return (left.rate or 0.0) <= count or (left.bytes_rate or 0.0) < size
+
+    def _enter_row(self, row: Row) -> None:
+        """Add a row, which takes what it can of the types that it is named after."""
+        room = Room(row)
+        self.rooms.append(room)
+        for name in room.names & self._left.keys():
+            self._left[name] = room.left_of(self._left[name])
+        self._told |= set() if row.held_by is None else {row.held_by}
 
     def _is_inside(self, size: float) -> bool:
         """Return whether most of ``size`` is more than live memory gained besides all rows."""
@@ -159,9 +172,9 @@ class _Book:
 
     def _unclaimed(self, group: list[Growth]) -> list[Growth]:
         """Return the types of a group to which no row lays claim; the others join their row."""
-        rooms, rest = self._rooms(), list(group)
+        rest = list(group)
         for growing in sorted(group, key=lambda g: g.bytes_rate or 0.0):
-            asked = Asked(growing, group, rooms, self.types)
+            asked = Asked(growing, group, self.rooms, self.types)
             taken = claimed(asked)
             if taken is not None:
                 self._join(growing, taken)
@@ -181,14 +194,13 @@ class _Book:
         if named and is_programs(growing) and not is_programs(lead):
             lead, beside = growing, (*row.beside, lead)
         room.row = replace(row, lead=lead, beside=beside, bytes_rate=known)
-        self.rows[self.rows.index(row)] = room.row
 
     def _mention(self, group: list[Growth]) -> None:
         """Add types that come to too little for a row to the row of their phase."""
         phase = group[0].phase
-        row = next((row for row in self.rows if row.phase is not None and row.phase == phase), None)
-        if row is not None:
-            self.rows[self.rows.index(row)] = replace(row, beside=(*row.beside, *group))
+        room = next((r for r in self.rooms if phase is not None and r.row.phase == phase), None)
+        if room is not None:
+            room.row = replace(room.row, beside=(*room.row.beside, *group))
 
     def _gaining(self, growing: Growth) -> Growth | None:
         """Return the container that gained what a type gained, unless a row accounts for it.
@@ -228,15 +240,4 @@ class _Book:
         size = kept if not is_programs(lead) and is_elsewhere(row, own) else max(kept, own)
         phase = phase or phase_of_memory(self.case, lead, size)
         known = size if size > 0 else process_bytes(self.case, lead, phase)
-        self.rows.append(replace(row, phase=phase, bytes_rate=known))
-        self._told |= set() if container is None else {container.name}
-
-
-def _left(growing: Growth, rooms: list[Room]) -> Growth | None:
-    """Return what rows that are named after a type leave of its growth; None if that is little."""
-    count, size = apart(growing, rooms)
-    if not any(growing.name in room.names for room in rooms):
-        return growing
-    if count <= SAME_RATE * (growing.rate or 0.0) or size < SAME_RATE * (growing.bytes_rate or 0.0):
-        return None
-    return replace(growing, rate=count, bytes_rate=size)
+        self._enter_row(replace(row, phase=phase, bytes_rate=known))

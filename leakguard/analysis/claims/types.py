@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 from leakguard.analysis.claims import Claim, strongest
@@ -33,12 +34,27 @@ class Room:
         self.row = row
         self.entries = row.container or row.lead
         graphs = {"torch.Tensor", GRAPH_NODE} if self.entries.keeps_graphs else set()
-        self.names = {row.lead.name, row.lead.type, self.entries.type, *graphs}
+        named = (row.lead.name, row.lead.type, self.entries.type)
+        self.names = {*filter(None, named), *graphs}
         self.whole = self.left = max(row.bytes_rate or 0.0, self.entries.kept_rate)
 
     def is_near(self, growing: Growth) -> bool:
         """Return whether the row may be in the phase that adds a type."""
         return growing.phase is None or self.row.phase in (growing.phase, None)
+
+    def left_of(self, growing: Growth) -> Growth:
+        """Return what this row, which is named after a type, leaves of its growth.
+
+        What lies inside of entries is taken as far as there is room for it.
+        """
+        count, size = growing.rate or 0.0, growing.bytes_rate or 0.0
+        if growing.name == self.entries.type:
+            taken = min(self.entries.rate or 0.0, count)
+            used = taken / count * size if count else size
+        else:
+            taken, used = count, min(size, self.left)
+        self.takes(used)
+        return replace(growing, rate=count - taken, bytes_rate=size - used)
 
     def takes(self, size: float) -> None:
         """Account for ``size`` bytes of what the row keeps."""
@@ -76,23 +92,6 @@ class Taken(NamedTuple):
 def claimed(asked: Asked) -> Taken | None:
     """Return the row that has the strongest claim to a type; None if none has any."""
     return strongest(CLAIMS, asked)
-
-
-def apart(growing: Growth, rooms: list[Room]) -> tuple[float, float]:
-    """Return the objects and the bytes of a type that the rows named after it leave.
-
-    What they take of their rooms is accounted for.
-    """
-    count, size = growing.rate or 0.0, growing.bytes_rate or 0.0
-    for room in (room for room in rooms if growing.name in room.names):
-        if growing.name == room.entries.type:
-            taken = min(room.entries.rate or 0.0, count)
-            used = taken / count * size if count else size
-        else:
-            taken, used = count, min(size, room.left)
-        room.takes(used)
-        count, size = count - taken, size - used
-    return count, size
 
 
 def is_elsewhere(row: Row, gained: float) -> bool:
