@@ -42,10 +42,18 @@ def balance_of(case: Case, defects: Iterable[Row], cleared: Iterable[Harmless]) 
     if memory is None or not memory.may_grow:
         return None
     growth = memory.verdict.rate
-    inside = (d for d in defects if not _explains_nothing(d))
-    found = min(sum(max(d.bytes_rate or 0.0, 0.0) for d in inside), growth)
-    healthy = sum(_healthy_bytes(item, memory) for item in cleared)
+    found, healthy = explained(memory, defects, cleared)
+    found = min(found, growth)
     return Balance(growth, found, min(healthy, growth - found), daily(case, growth))
+
+
+def explained(
+    memory: Judged, rows: Iterable[Row], cleared: Iterable[Harmless]
+) -> tuple[float, float]:
+    """Return the bytes per generation that rows have, and those that healthy growth has."""
+    inside = (row for row in rows if not _explains_nothing(row))
+    found = sum(max(row.bytes_rate or 0.0, 0.0) for row in inside)
+    return found, sum(_healthy_bytes(item, memory) for item in cleared)
 
 
 def _healthy_bytes(item: Harmless, memory: Judged) -> float:

@@ -1,4 +1,4 @@
-"""Record, pack, judge and weigh the corpus: ``python -m regression_tests.corpus --help``."""
+"""Record, pack, judge, balance and weigh the corpus: ``python -m regression_tests.corpus -h``."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from pathlib import Path
 
 from regression_tests.corpus import packing
 from regression_tests.corpus.archive import Damaged, unpack
+from regression_tests.corpus.balance import page as balance_page
+from regression_tests.corpus.balance import shares
 from regression_tests.corpus.entry import Entry, is_aside
 from regression_tests.corpus.judge import judge, load
 from regression_tests.corpus.keys import read_keys
@@ -57,6 +59,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     weighing.add_argument("-o", dest="out", type=Path, metavar="FILE", help="where it is written")
     weighing.set_defaults(action=_weigh)
+    balancing = commands.add_parser("balance", help="how much of each growth do rows explain?")
+    balancing.add_argument("-o", dest="out", type=Path, metavar="FILE", help="where it is written")
+    balancing.set_defaults(action=_balance)
     for command in (record, judging):
         command.add_argument(
             "--only", default="", metavar="NAME", help="runs with this in the name"
@@ -104,6 +109,17 @@ def _judge(options: argparse.Namespace) -> int:
         write_table({} if whole else read_table(), judged)
         return 0
     return int(bool(changed))
+
+
+def _balance(options: argparse.Namespace) -> int:
+    keys = read_keys()
+    with tempfile.TemporaryDirectory() as folder:
+        runs = ((run, load(its, Path(folder))) for run, its in unpack() if run in keys)
+        told = balance_page(list(shares(runs)))
+    print(told)
+    if options.out is not None:
+        options.out.write_text(told, encoding="utf-8")
+    return 0
 
 
 def _weigh(options: argparse.Namespace) -> int:
