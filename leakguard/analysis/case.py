@@ -17,9 +17,9 @@ from leakguard.analysis.levels import OuterRounds
 from leakguard.analysis.series import SeriesVerdict, judge_series
 from leakguard.analysis.timeline import GPU_MEMORY, LIVE_MEMORY, Timeline, count_reader
 from leakguard.analysis.tolerance import BYTES_FLOOR, FEWEST_LOOKS, MAJORITY, WENT_ON_SHARE
+from leakguard.analysis.words.series import why_it_grows
 from leakguard.model import Run, Snapshot
 from leakguard.model.series import Series
-from leakguard.model.units import format_bytes, format_number
 
 
 @dataclass(slots=True)
@@ -28,12 +28,19 @@ class Judged:
 
     ``with_baseline`` is True if the judged values begin with the baseline. ``first`` is the
     earliest generation in which growth may have begun, with or without a look; None if unknown.
+    ``told`` is the reason in words, if the verdict was taken over from another series.
     """
 
     series: Series
     verdict: SeriesVerdict
     with_baseline: bool = False
     first: int | None = None
+    told: str = ""
+
+    @property
+    def why(self) -> str:
+        """The reason for the growth, in words."""
+        return self.told or why_it_grows(self.verdict.reason, self.series.unit)
 
     @property
     def grows(self) -> bool:
@@ -157,16 +164,11 @@ class Case:
         if with_baseline and series.baseline is not None and at:
             values, at = (series.baseline, *values), (at[0] - 1, *at)
         # Several questions are about the same numbers, which are judged for the first one only.
-        asked = (values, at, series.unit, integer, noise_floor, capacity)
+        asked = (values, at, integer, noise_floor, capacity)
         verdict = self._verdicts.get(asked)
         if verdict is None:
             verdict = self._verdicts[asked] = judge_series(
-                values,
-                at=at,
-                integer=integer,
-                noise_floor=noise_floor,
-                capacity=capacity,
-                describe=format_bytes if series.unit == "bytes" else format_number,
+                values, at=at, integer=integer, noise_floor=noise_floor, capacity=capacity
             )
         return Judged(series, verdict, with_baseline, self.timeline.first)
 

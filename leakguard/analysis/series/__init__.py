@@ -3,6 +3,6 @@
 from leakguard.analysis.series.estimators import rate
 from leakguard.analysis.series.explanations import forget
 from leakguard.analysis.series.judge import judge_series
-from leakguard.analysis.series.verdict import Growing, Plateau, SeriesVerdict, Shape
+from leakguard.analysis.series.verdict import Growing, Plateau, SeriesVerdict, Shape, Why
 
-__all__ = ["Growing", "Plateau", "SeriesVerdict", "Shape", "forget", "judge_series", "rate"]
+__all__ = ["Growing", "Plateau", "SeriesVerdict", "Shape", "Why", "forget", "judge_series", "rate"]

@@ -14,12 +14,10 @@ from itertools import combinations
 from typing import Literal, NamedTuple
 
 from leakguard.analysis.series.estimators import quantile
+from leakguard.analysis.series.verdict import Benign
 from leakguard.analysis.series.wandering import PLACES, Model, Pair, design, dot, solve
 
-Kind = Literal[
-    "wandering", "step", "two steps", "fill", "saturation", "step and saturation",
-    "growth",
-]  # fmt: skip
+Kind = Benign | Literal["growth"]
 
 # Risk of error of each one-sided t test. Chosen: a thousand series of noise show false growth four
 # times, and a second measurement must still confirm it.

@@ -15,14 +15,7 @@ from itertools import accumulate, pairwise
 from leakguard.analysis.series import estimators
 from leakguard.analysis.series.looks import Looks
 from leakguard.analysis.series.sawtooth import teeth
-from leakguard.analysis.series.verdict import (
-    CLEAR,
-    RESTING,
-    WEAK,
-    Plateau,
-    SeriesVerdict,
-    Shape,
-)
+from leakguard.analysis.series.verdict import Plateau, SeriesVerdict, Shape
 from leakguard.analysis.tolerance import FEWEST_LOOKS, MAJORITY, NEARLY_ALL, OWN_SHARE
 
 # A rise below this share counts as flat. A tail is flat if its slope is significantly below this
@@ -153,21 +146,14 @@ def rested(looks: Looks, found: Rest) -> SeriesVerdict:
     early = until - looks.times[0] <= MAJORITY * looks.length
     shape: Shape = "step" if net else "warm-up" if curved and early else "filling"
     since = looks.since(found.first)
-    fitted = estimators.line(since.times, since.values) if len(since) > 2 else None
     enough = found.long
     more = max(REST * looks.length - (looks.times[-1] - until), looks.gap)
     return looks.verdict(
         shape,
         "no" if enough else "cannot tell",
-        CLEAR - (CLEAR - WEAK) / len(since) if enough else RESTING,
-        f"it went from {looks.describe(first)} to {looks.describe(found.level)} until generation "
-        f"{until:g}, and the {len(since) - 1} looks since add "
-        f"{looks.describe(looks.values[-1] - looks.values[found.first])}",
-        stopped=until if enough else None,
         plateau=None if shape == "step" else Plateau(found.level, math.ceil(until)),
-        detectable=0.0 if fitted is None else max(0.0, fitted.slope) + _OUT_OF_NOISE * fitted.error,
         more_rounds=None if enough else more,
-        measured=None if fitted is None else since.rate(),
+        measured=since.rate() if len(since) > 2 else None,
     )
 
 

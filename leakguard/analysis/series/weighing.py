@@ -8,9 +8,10 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from leakguard.analysis.series import estimators, staircase
-from leakguard.analysis.series.explanations import RISK, Explanations, Fit, Kind, price
+from leakguard.analysis.series.explanations import RISK, Explanations, Fit, price
 from leakguard.analysis.series.looks import Looks
 from leakguard.analysis.series.shapes import NEAR_SHARE
+from leakguard.analysis.series.verdict import Benign
 from leakguard.analysis.series.wandering import NOISES
 from leakguard.analysis.tolerance import FEWEST_LOOKS
 
@@ -118,12 +119,12 @@ class Weighing:
         return self.best.get("growth")
 
     @property
-    def lead(self) -> dict[Kind, float]:
+    def lead(self) -> dict[Benign, float]:
         limit = math.inf if self.growth is None else self.growth.score
         return {k: fit.score - limit for k, fit in self.best.items() if k != "growth"}
 
     @property
-    def healthiest(self) -> Kind:
+    def healthiest(self) -> Benign:
         """The benign explanation that scores best."""
         return min(self.lead, key=lambda kind: self.best[kind].score)
 
@@ -262,10 +263,6 @@ class Weighing:
             return False
         one, other = price(freedom, fit.parameters), price(freedom, growth.parameters)
         return fit.score - one < growth.score - other
-
-    def at(self, place: int) -> float:
-        """Return the generation of a look."""
-        return self.looks.times[min(place, len(self.looks) - 1)]
 
     def generations(self, looks: float) -> float:
         """Return the length of ``looks`` mean gaps, in generations."""

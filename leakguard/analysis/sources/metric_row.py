@@ -52,7 +52,7 @@ def grows(judged: Judged) -> str:
     """Return the sentence with the growth of a metric."""
     name, verdict = METRICS[judged.series.name].words, judged.verdict
     if judged.series.unit == "count":
-        return f"{name} grow by {format_number(verdict.rate)} per generation: {verdict.reason}"
+        return f"{name} grow by {format_number(verdict.rate)} per generation: {judged.why}"
     low, high = verdict.interval
     between = f"({format_bytes(low)} to {format_bytes(high)})"
     return f"{name} grows by {format_change(verdict.rate)} per generation {between}"

@@ -65,7 +65,7 @@ def _growing(case: Case, name: str) -> Growth | None:
             Evidence("count", f"the count grows by {format_number(verdict.rate)} per generation"),
         ),
         confidence=verdict.confidence,
-        ruled_out=(f"not filling up and no warm-up: {verdict.reason}",),
+        ruled_out=(f"not filling up and no warm-up: {judged.why}",),
     )
 
 
@@ -109,9 +109,9 @@ def _as_memory_does(case: Case, series: Series) -> Judged | None:
         rate=rate,
         interval=(rate, rate),
         started=start,
-        reason=f"it rises as {words} does, of which {memory.verdict.reason}",
     )
-    return Judged(replace(series, baseline=None), told, first=start)
+    why = f"it rises as {words} does, of which {memory.why}"
+    return Judged(replace(series, baseline=None), told, first=start, told=why)
 
 
 def _looks_since(start: int, values: Mapping[int, float]) -> list[int]:

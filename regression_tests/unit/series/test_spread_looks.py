@@ -18,14 +18,17 @@ def test_rate_and_start_are_in_generations():
 def test_count_that_rose_early_and_never_later_has_stopped():
     counts = [0, 0, 1, 2, 4, 6, 6, 6, 6, 6, 6]
     verdict = judge_series(counts, at=LOOKS, integer=True)
-    assert (verdict.growing, verdict.stopped) == ("no", 9)
+    assert verdict.growing == "no"
+    assert verdict.plateau is not None
+    assert verdict.plateau.round == 9
 
 
 def test_memory_that_doubled_and_is_flat_for_twenty_generations_is_no_leak():
     sizes = [100.0 + 2.5 * min(t, 40) for t in range(60)]
     verdict = judge_series(sizes)
     assert verdict.growing == "no"
-    assert verdict.stopped == pytest.approx(40, abs=2)
+    assert verdict.plateau is not None
+    assert verdict.plateau.round == pytest.approx(40, abs=2)
 
 
 def test_list_that_is_flushed_between_looks_is_no_leak():

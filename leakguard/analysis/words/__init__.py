@@ -1,0 +1,1 @@
+"""The sentences of reports about what the analysis found."""
