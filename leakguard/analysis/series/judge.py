@@ -12,13 +12,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from leakguard.analysis.series import cuts, estimators, sawtooth, shapes, staircase
-from leakguard.analysis.series.looks import Looks
-from leakguard.analysis.series.values import checked, unit_of
+from leakguard.analysis.series import estimators, levels, sawtooth, shapes
+from leakguard.analysis.series.looks import OUTLIVES, Looks, checked, unit_of
 from leakguard.analysis.series.verdict import Plateau, SeriesVerdict, Shape, Why
 from leakguard.analysis.series.weighed import doubtful, first_within, healthy, leak
 from leakguard.analysis.series.weighing import Weighing
-from leakguard.analysis.tolerance import FEWEST_LOOKS, MAJORITY
+from leakguard.analysis.tolerance import FEWEST_LOOKS
 
 # A change at the start is set-up if it is more than this many times as large as every later change.
 # Chosen.
@@ -33,12 +32,6 @@ _EVER_LARGER = 6
 # Growth may begin during the set-up. A change during the set-up is taken for growth if it is at
 # least 0.75 times and at most 4 times what the rate of growth adds in the same time. Chosen.
 _WITH_GROWTH_IN_IT = (0.75, 4.0)
-# The last rise of a sawtooth is judged as a series of its own, and not as a tooth that will fall
-# back, if it lasts at least this many times as long as the longest tooth. Chosen.
-_OUTLIVES = 2.0
-# A series whose teeth were subtracted is flat if its span is at most this share of the span before
-# the subtraction. Chosen: so small a span is a rounding error.
-_SMOOTH = 1e-6
 
 
 def judge_series(
@@ -81,29 +74,20 @@ def judge_series(
 
 def _judge(looks: Looks, warmup: int) -> SeriesVerdict:
     """Return the verdict of the first rule that applies."""
-    if not looks.values or looks.span <= looks.noise_floor:
-        return _flat(looks)
+    flat = looks.span <= looks.noise_floor
     if len(looks) < FEWEST_LOOKS:
-        return _too_few(looks)
+        return looks.verdict("flat" if flat else "noise", "cannot tell")
+    if flat:
+        return looks.verdict("flat", "no")
+    if shapes.never_rose(looks):
+        return looks.verdict(shapes.quiet_shape(looks), "no")
     return (
-        _never_rose(looks)
-        or _rests(looks)
+        shapes.rest(looks.in_blocks())
         or _after_set_up(looks, warmup)
-        or _even_counts(looks)
+        or shapes.even_counts(looks)
         or _falls_back(looks.in_blocks(sawtooth.LOOKS_FOR_TEETH))
         or _weighed_in_blocks(looks)
     )
-
-
-def _flat(looks: Looks) -> SeriesVerdict:
-    if len(looks) < FEWEST_LOOKS:
-        return _too_few(looks, "flat")
-    return looks.verdict("flat", "no")
-
-
-def _too_few(looks: Looks, shape: Shape = "noise") -> SeriesVerdict:
-    missing = (FEWEST_LOOKS - len(looks)) * looks.gap
-    return looks.verdict(shape, "cannot tell", more_rounds=missing)
 
 
 def _towards(capacity: float, looks: Looks, verdict: SeriesVerdict) -> SeriesVerdict:
@@ -155,13 +139,6 @@ def _earlier(looks: Looks, skipped: Sequence[float], verdict: SeriesVerdict) -> 
     return math.ceil(looks.times[first + 1])
 
 
-def _never_rose(looks: Looks) -> SeriesVerdict | None:
-    if not shapes.never_rose(looks):
-        return None
-    fell = looks.values[-1] - looks.values[0] < -MAJORITY * looks.span
-    return looks.verdict("flat" if fell else shapes.quiet_shape(looks), "no")
-
-
 def _accelerates(looks: Looks) -> SeriesVerdict | None:
     """Return growth if each change exceeds the previous one, as no series that fills does."""
     paces = looks.paces
@@ -179,34 +156,6 @@ def _accelerates(looks: Looks) -> SeriesVerdict | None:
     )
 
 
-def _even_counts(looks: Looks) -> SeriesVerdict | None:
-    """Return growth for a count that rose by the same amount at even distances, at least 3 times.
-
-    Counts are exact, so three rises are proof.
-    """
-    rises = shapes.even_counts(looks)
-    if not rises:
-        return None
-    size, wait = looks.changes[rises[0] - 1], (looks.times[rises[-1]] - looks.times[rises[0]])
-    rate = size * (len(rises) - 1) / wait
-    if wait == looks.times[-1] - looks.times[rises[0]] and len(rises) == len(looks) - rises[0]:
-        return None
-    return looks.verdict(
-        "growing",
-        "yes",
-        Why("even rises", (size,), (wait / (len(rises) - 1), len(rises))),
-        started=looks.times[rises[0]],
-        detectable=rate,
-        measured=(rate, (rate, rate)),
-    )
-
-
-def _rests(looks: Looks) -> SeriesVerdict | None:
-    calm = looks.in_blocks()
-    found = shapes.rest(calm)
-    return None if found is None or not found.long else shapes.rested(calm, found)
-
-
 def _falls_back(looks: Looks) -> SeriesVerdict | None:
     """Judge a series that falls back, by its floors, and by its last rise if that is long."""
     falls = sawtooth.all_teeth(looks.without_spikes())
@@ -220,7 +169,7 @@ def _falls_back(looks: Looks) -> SeriesVerdict | None:
     overtakes = max(since.values) > top + max(
         shapes.FLAT * (top - min(looks.values)), looks.noise_floor
     )
-    if age >= _OUTLIVES * longest and len(since) > FEWEST_LOOKS:
+    if age >= OUTLIVES * longest and len(since) > FEWEST_LOOKS:
         verdict = _judge(since, 0)
         if verdict.growing != "yes" or overtakes:
             return verdict.within(Why("after teeth", (), (*fell, begun[-1])))
@@ -231,24 +180,24 @@ def _falls_back(looks: Looks) -> SeriesVerdict | None:
         return below.within(Why("floors of teeth", (), fell))
     shape: Shape = "sawtooth" if len(falls) > 1 else "transient"
     unsure = below is not None and below.growing == "cannot tell"
-    open_ = overtakes or rising or (unsure and sawtooth.net_rise(floors) > looks.noise_floor)
+    open_ = overtakes or rising or (unsure and floors.rate()[0] * floors.length > looks.noise_floor)
     return looks.verdict(
         shape,
         "cannot tell" if open_ else "no",
-        more_rounds=max(longest, looks.gap) if open_ else None,
+        more_rounds=max(longest, looks.gap),
         measured=floors.rate(),
     )
 
 
 def _beneath(looks: Looks, falls: Sequence[int], floors: Looks) -> SeriesVerdict | None:
     """Return the verdict on the series without its teeth; None if too little is left."""
-    if len(floors) < cuts.ENOUGH:
+    if len(floors) < levels.ENOUGH:
         return None
     level = sawtooth.levelled(looks, falls, floors)
     if level is None:
         return _judge(floors, 0)
-    if level.span <= max(looks.noise_floor, _SMOOTH * looks.span):
-        return _flat(level)
+    if level.span <= max(looks.noise_floor, estimators.ROUNDING * looks.span):
+        return level.verdict("flat", "no")
     return _weighed(level.without_spikes().in_blocks())
 
 
@@ -267,12 +216,10 @@ def _weighed(looks: Looks) -> SeriesVerdict:
     weighing = Weighing(looks)
     growth = weighing.growth
     if growth is not None and weighing.grows:
-        if weighing.slows(growth) or weighing.fades(growth):
+        if weighing.slows(growth):
             return _beside_jumps(looks) or doubtful(weighing, growth, "filling")
-        if not weighing.new_high():
-            return doubtful(weighing, growth, "transient")
         if weighing.is_few_steps(growth):
-            return _staircase(looks) or _from_afar(looks) or doubtful(weighing, growth, "step")
+            return _staircase(looks) or doubtful(weighing, growth, "step")
         if weighing.grown(growth).rate()[1][0] <= 0.0:
             return doubtful(weighing, growth, "growing")
         return leak(weighing, growth)
@@ -292,7 +239,7 @@ def _beside_jumps(looks: Looks) -> SeriesVerdict | None:
 
 
 def _staircase(looks: Looks) -> SeriesVerdict | None:
-    treads = staircase.treads(looks, staircase.steps(looks))
+    treads = levels.treads(looks, levels.steps(looks))
     if treads is None:
         return None
     verdict = _judge(treads, 0)
@@ -300,18 +247,3 @@ def _staircase(looks: Looks) -> SeriesVerdict | None:
         return None
     verdict = replace(verdict, started=math.ceil(treads.times[0]))
     return verdict.within(Why("staircase", (), (len(treads),)))
-
-
-def _from_afar(looks: Looks) -> SeriesVerdict | None:
-    """Judge looks in clusters by one look of each cluster; None unless this shows growth.
-
-    A whole cluster may lie between two rises.
-    """
-    chosen = [0]
-    for place, time in enumerate(looks.times):
-        if time - looks.times[chosen[-1]] >= looks.gap:
-            chosen.append(place)
-    if not looks.integer or not FEWEST_LOOKS <= len(chosen) <= MAJORITY * len(looks):
-        return None
-    verdict = _judge(looks.of(chosen), 0)
-    return verdict if verdict.growing == "yes" else None

@@ -15,12 +15,13 @@ from leakguard.analysis.tolerance import FEWEST_LOOKS, MAJORITY, OWN_SHARE
 # A spike or a jump of this many standard deviations stands out: by chance once in two million
 # samples.
 OUTSTANDING = 5.0
+# A rest must last this many times as long as the longest pause before it, and a last rise this many
+# times as long as the longest tooth. Chosen.
+OUTLIVES = 2.0
 # The least variance that is assumed for a count. Chosen so that few small rises may be chance:
 # three rises by 1 have a risk of error of 0.036, which is not accepted. Five rises by 1 have a risk
 # of 0.0037, which is accepted as growth (``explanations.RISK`` is 0.004).
 _COUNT_VARIANCE = 0.08
-# A spike below this share of the span is a rounding error.
-_ROUNDED_SPAN = 1e-12
 # A noise floor stands for two standard deviations, so a quarter of its square is the variance.
 _FLOOR_VARIANCE = 0.25
 # The smallest slope that would have been detected, in standard errors of the slope. Chosen above
@@ -30,6 +31,8 @@ _SEEN = 4.0
 # confidence in other verdicts is fixed. Chosen, not calibrated: reports only display it.
 _MISSING = 0.8
 _CONFIDENCE: dict[Growing, float] = {"no": 0.9, "cannot tell": 0.4}
+# Between these values, squares and their products neither overflow nor underflow.
+_SMALLEST_SQUARED, _LARGEST_SQUARED = 1e-60, 1e60
 
 
 @dataclass(frozen=True)
@@ -113,7 +116,7 @@ class Looks:
         sawtooth is therefore no spike. The first and the last value are kept, because a jump cannot
         be distinguished from a spike there.
         """
-        least = OUTSTANDING * max(self.spread, _ROUNDED_SPAN * self.span)
+        least = OUTSTANDING * max(self.spread, estimators.ROUNDING * self.span)
         cleaned = list(self.values)
         for i in range(1, len(self) - 1):
             before, after = self.values[i] - self.values[i - 1], self.values[i] - self.values[i + 1]
@@ -164,6 +167,9 @@ class Looks:
             n = len(self)
             error = self.spread * math.sqrt(estimators.slope_variance(n)) / self.gap if n else 0.0
             detectable = max(_SEEN * error, self.noise_floor / max(1.0, self.length))
+        if more_rounds is None:
+            missing = FEWEST_LOOKS - len(self)
+            more_rounds = self.gap * (missing if missing > 0 else max(2, len(self) // 4))
         return SeriesVerdict(
             shape=shape,
             growing=growing,
@@ -172,7 +178,7 @@ class Looks:
             started=None if started is None else math.ceil(started),
             plateau=plateau,
             detectable=detectable if len(self) >= FEWEST_LOOKS else math.inf,
-            more_rounds=None if more_rounds is None else max(1, math.ceil(more_rounds)),
+            more_rounds=max(1, math.ceil(more_rounds)) if growing == "cannot tell" else None,
             confidence=_CONFIDENCE.get(growing, 1.0 - _MISSING / max(1, len(self) - 1)),
             reason=() if why is None else (why,),
         )
@@ -182,3 +188,34 @@ class Looks:
         if len(self) < 2 or self.span == 0.0:
             return 0.0, (0.0, 0.0)
         return estimators.rate(self.values, self.times, inflation)
+
+
+def checked(
+    values: Sequence[float], at: Sequence[float] | None, noise_floor: float, warmup: int
+) -> tuple[list[float], list[float]]:
+    """Return the generations in order, and their values; raise ValueError for unusable ones."""
+    series = [float(v) for v in values]
+    if not all(map(math.isfinite, series)):
+        bad = next(i for i, v in enumerate(series) if not math.isfinite(v))
+        raise ValueError(f"round {bad} is {series[bad]}: leave out rounds that were not measured")
+    if not (math.isfinite(noise_floor) and noise_floor >= 0.0):
+        raise ValueError(f"noise_floor is {noise_floor}: give a size of 0 or more")
+    if warmup < 0:
+        raise ValueError(f"warmup is {warmup}: give a number of rounds of 0 or more")
+    if at is None:
+        return list(map(float, range(len(series)))), series
+    if len(at) != len(series):
+        raise ValueError(f"{len(series)} values at {len(at)} generations: give one for each")
+    order = sorted(range(len(at)), key=at.__getitem__)
+    times = [float(at[i]) for i in order]
+    if not all(map(math.isfinite, times)) or any(a == b for a, b in pairwise(times)):
+        raise ValueError("generations are not finite or not different: give each value its own")
+    return times, [series[i] for i in order]
+
+
+def unit_of(series: Sequence[float]) -> float:
+    """Return the unit to divide by: 1, or for extreme numbers a power of two near their peak."""
+    peak = max(map(abs, series), default=0.0)
+    if peak == 0.0 or _SMALLEST_SQUARED < peak < _LARGEST_SQUARED:
+        return 1.0
+    return math.ldexp(1.0, math.frexp(peak)[1] - 1)

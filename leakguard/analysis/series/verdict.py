@@ -10,9 +10,7 @@ Shape = Literal[
 ]  # fmt: skip
 Growing = Literal["yes", "no", "cannot tell"]
 # What growth beats: the benign explanations of a series.
-Benign = Literal[
-    "wandering", "step", "two steps", "fill", "saturation", "step and saturation",
-]  # fmt: skip
+Benign = Literal["wandering", "step", "two steps", "fill", "saturation"]
 
 
 class Why(NamedTuple):
@@ -63,8 +61,7 @@ class SeriesVerdict:
         plateau: predicted end of a series that fills; None otherwise.
         detectable: the smallest rate that would have been detected at this length and noise;
             infinite if there are too few generations to detect any.
-        more_rounds: how many more generations would decide, at the observed rate; None if the
-            verdict is decided, or if no reasonable number would.
+        more_rounds: about how many more generations would decide; None if the verdict is decided.
         confidence: confidence in ``growing``, 0 to 1; for ``cannot tell`` the probability of
             growth. Not calibrated.
         reason: why it grows, what lies around the growth first; empty if growth is not proven.

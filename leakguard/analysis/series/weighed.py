@@ -7,14 +7,10 @@ import math
 from leakguard.analysis.series import shapes
 from leakguard.analysis.series.explanations import Fit, Kind
 from leakguard.analysis.series.looks import Looks
-from leakguard.analysis.series.verdict import Plateau, SeriesVerdict, Shape, Why
+from leakguard.analysis.series.verdict import Growing, Plateau, SeriesVerdict, Shape, Why
 from leakguard.analysis.series.wandering import PLACES, WARM_UP
 from leakguard.analysis.series.weighing import OVER, Weighing
 from leakguard.analysis.tolerance import FEWEST_LOOKS
-
-# If a series is undecided, the verdict gives the number of further samples that would decide
-# between growth and no growth, but only up to this number. Chosen: users do not wait for more.
-_HORIZON = 400
 
 
 def leak(weighing: Weighing, growth: Fit) -> SeriesVerdict:
@@ -97,70 +93,50 @@ def _broken(looks: Looks, start: int) -> float:
 
 
 def doubtful(weighing: Weighing, growth: Fit, shape: Shape) -> SeriesVerdict:
-    """Return ``cannot tell`` if growth scores best but another sign contradicts it."""
+    """Return ``cannot tell`` if neither growth nor its absence is proven."""
     nearly = _nearly_over(weighing, growth) if shape == "filling" else None
     if nearly is not None:
         return nearly
-    looks = weighing.looks
-    return looks.verdict(
-        shape,
-        "cannot tell",
-        detectable=weighing.detectable(growth),
-        more_rounds=weighing.generations(max(2, len(looks) // 4)),
-        measured=weighing.rate(growth),
+    rate, least = weighing.rate(growth), weighing.detectable(growth)
+    more = None
+    if 0.0 < rate[0] < least < math.inf:
+        # The error of a slope falls with the power 3/2 of the length of a series.
+        more = weighing.looks.length * ((least / rate[0]) ** (2.0 / 3.0) - 1.0)
+    return weighing.looks.verdict(
+        shape, "cannot tell", detectable=least, more_rounds=more, measured=rate
     )
 
 
 def _nearly_over(weighing: Weighing, growth: Fit) -> SeriesVerdict | None:
     """Return that a curve near its plateau is no leak, however few its generations; else None."""
-    plateau = weighing.plateau()
-    if plateau is None or not weighing.saturates(growth):
+    found = weighing.plateau()
+    if found is None or not weighing.saturates(growth):
         return None
-    looks = weighing.looks
-    if plateau.left > OVER and looks.changes[-1] > OVER * max(looks.changes):
+    looks, (plateau, left) = weighing.looks, found
+    if left > OVER and looks.changes[-1] > OVER * max(looks.changes):
         return None
-    return looks.verdict(
-        "filling",
-        "no",
-        plateau=Plateau(plateau.value, plateau.round),
-        detectable=weighing.detectable(weighing.best["wandering"]),
-    )
+    least = weighing.detectable(weighing.best["wandering"])
+    return looks.verdict("filling", "no", plateau=plateau, detectable=least)
 
 
 def healthy(weighing: Weighing) -> SeriesVerdict:
-    """Return the verdict if a benign explanation is accepted."""
-    looks, kind = weighing.looks, weighing.healthiest
+    """Return the verdict if a benign explanation is accepted, or if none is but growth neither."""
+    looks, kind, growth = weighing.looks, weighing.healthiest, weighing.growth
     fit = weighing.best[kind]
-    if kind == "wandering" and weighing.rises and weighing.growth is not None:
-        return _undecided(weighing, weighing.growth)
-    over = _over(weighing, kind, fit)
-    return looks.verdict(
-        _shape(weighing, kind, fit),
-        "no" if over else "cannot tell",
-        plateau=_plateau(weighing, kind, fit),
-        detectable=weighing.detectable(fit),
-        more_rounds=None if over else weighing.generations(max(2, len(looks) // 8)),
-    )
-
-
-def _over(weighing: Weighing, kind: Kind, fit: Fit) -> bool:
-    """Return True if what the explanation describes is over, such as a step or a saturation."""
-    looks = weighing.looks
-    if "saturation" in kind:
-        plateau = weighing.plateau()
-        return plateau is not None and plateau.left <= OVER
-    if kind == "wandering":
-        return True
-    age = looks.times[-1] - looks.times[fit.end or 0]
-    return len(looks) - (fit.end or 0) > FEWEST_LOOKS and age >= shapes.REST * looks.length
-
-
-def _plateau(weighing: Weighing, kind: Kind, fit: Fit) -> Plateau | None:
+    if kind == "wandering" and weighing.rises and growth is not None:
+        if max(looks.changes) == looks.changes[-1] and shapes.one_dominates(looks.changes):
+            return looks.verdict("step", "cannot tell", detectable=weighing.detectable(growth))
+        return doubtful(weighing, growth, "filling" if weighing.slows(growth) else "growing")
+    shape, plateau, end = _shape(weighing, kind, fit), None, fit.end or 0
+    age = looks.times[-1] - looks.times[end]
+    over = len(looks) - end > FEWEST_LOOKS and age >= shapes.REST * looks.length
     if kind == "fill":
-        full = weighing.looks.since(fit.end or 0)
-        return Plateau(math.fsum(full.values) / len(full), math.ceil(full.times[0]))
-    curve = weighing.plateau() if kind == "saturation" else None
-    return None if curve is None else Plateau(curve.value, curve.round)
+        full = looks.since(end)
+        plateau = Plateau(math.fsum(full.values) / len(full), math.ceil(full.times[0]))
+    if kind == "saturation" and (found := weighing.plateau()):
+        plateau, over = found[0], found[1] <= OVER
+    growing: Growing = "no" if over or kind == "wandering" else "cannot tell"
+    return looks.verdict(shape, growing, plateau=plateau, detectable=weighing.detectable(fit))
 
 
 def _shape(weighing: Weighing, kind: Kind, fit: Fit) -> Shape:
@@ -169,36 +145,6 @@ def _shape(weighing: Weighing, kind: Kind, fit: Fit) -> Shape:
     risen = (math.fsum(looks.values[-quarter:]) - math.fsum(looks.values[:quarter])) / quarter
     if kind == "wandering" or risen < shapes.FLAT * looks.span:
         return shapes.quiet_shape(looks)
-    if "saturation" not in kind:
+    if kind != "saturation":
         return "filling" if kind == "fill" else "step"
     return "warm-up" if (fit.tau or 0.0) <= WARM_UP * len(looks) else "filling"
-
-
-def _undecided(weighing: Weighing, growth: Fit) -> SeriesVerdict:
-    """Return the verdict if neither growth nor its absence is proven."""
-    looks = weighing.looks
-    if max(looks.changes) == looks.changes[-1] and shapes.one_dominates(looks.changes):
-        return looks.verdict(
-            "step", "cannot tell",
-            detectable=weighing.detectable(growth), more_rounds=FEWEST_LOOKS * looks.gap,
-        )  # fmt: skip
-    slows = weighing.slows(growth)
-    if slows and (nearly := _nearly_over(weighing, growth)):
-        return nearly
-    return looks.verdict(
-        "filling" if slows else "growing",
-        "cannot tell",
-        detectable=weighing.detectable(growth),
-        more_rounds=_more_rounds(weighing, growth),
-        measured=weighing.rate(growth),
-    )
-
-
-def _more_rounds(weighing: Weighing, growth: Fit) -> float | None:
-    """Return how many more generations would decide at the observed rate; None if too many."""
-    n = len(weighing.looks)
-    rate, _ = weighing.rate(growth)
-    for length in range(n + 1, n + _HORIZON):
-        if rate > weighing.detectable(growth, length):
-            return weighing.generations(length - n)
-    return None

@@ -13,7 +13,6 @@ _PLAIN = {
     "two steps": "two steps",
     "fill": "a buffer that is full",
     "saturation": "a warm-up or a cache that saturates",
-    "step and saturation": "a step and a warm-up",
 }
 
 

@@ -26,6 +26,7 @@ few_or_many = st.one_of(st.lists(whole, max_size=12), st.lists(whole, min_size=1
 @example([50.0, 40.0, *[30.0] * 20], True, 2)
 @example([1e300 * t for t in range(30)], False, 2)
 @example([1.0] * 30 + [1.0 + 2.0**-52] * 5, False, 2)
+@example([1.0, 0.0, -1.7e-296, -1.7e-296, 0.0], True, 0)
 def test_any_finite_series_is_judged(values: list[float], integer: bool, warmup: int):
     verdict = judge_series(values, integer=integer, warmup=warmup)
     assert verdict.growing in ("yes", "no", "cannot tell")

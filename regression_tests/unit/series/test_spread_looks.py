@@ -58,13 +58,6 @@ def test_exact_count_began_to_grow_as_far_back_as_its_gain_takes():
     assert (verdict.growing, verdict.started) == ("yes", 400)
 
 
-def test_count_that_rises_every_third_round_is_a_leak_seen_from_three_clusters_of_looks():
-    looks = (1, 2, 3, 4, 151, 152, 153, 154, 155, 300)
-    verdict = judge_series([61.0 * (look // 3) for look in looks], at=looks, integer=True)
-    assert verdict.growing == "yes"
-    assert verdict.rate == pytest.approx(61 / 3, rel=0.02)
-
-
 def test_count_that_stopped_between_two_clusters_of_looks_is_not_a_leak():
     looks = (1, 2, 3, 4, 151, 152, 153, 154, 155, 300)
     counts = [61.0 * min(look // 3, 60) for look in looks]

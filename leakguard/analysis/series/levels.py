@@ -1,4 +1,4 @@
-"""Series that rise in steps and are level between them: a few events, or an even staircase."""
+"""Levels of a piecewise constant series: where they change, a few events, an even staircase."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from leakguard.analysis.series import estimators
-from leakguard.analysis.series.cuts import ENOUGH, PASSES, level_cuts, shared_rise
 from leakguard.analysis.series.looks import Looks
 
+# The fewest teeth, or steps of a staircase, whose levels are judged as a series of their own. The
+# level of a tooth is its floor, and the level of a step is its tread. Chosen: two more than the
+# three values of a trend, because each level is known from a few samples only.
+ENOUGH = 5
 # The longest wait for a step may take this share of the length of a staircase. Derived: the fewest
 # even steps that form a series, five, take a fifth each.
 _LONGEST_WAIT = 1.0 / ENOUGH
@@ -35,6 +38,60 @@ _LEVEL_SHARE, _STANDARD_ERRORS = 1.0 / 3.0, 3.0
 # residual sum of squares. Measured on a dozen looks: up to 1.5 for noise, because the cuts are
 # chosen to fit the noise, and 3 for three even steps of five standard deviations.
 _CLOSER = 1.6
+
+
+def shared_rise(looks: Looks, cuts: Sequence[int]) -> tuple[float, float]:
+    """Return the common least-squares slope within all pieces, and its standard error."""
+    along = energy = squares = 0.0
+    for a, b in pairwise((0, *cuts, len(looks))):
+        times, values = looks.times[a:b], looks.values[a:b]
+        middle, mean = math.fsum(times) / (b - a), math.fsum(values) / (b - a)
+        along += math.fsum((t - middle) * (v - mean) for t, v in zip(times, values, strict=True))
+        energy += math.fsum((t - middle) ** 2 for t in times)
+        squares += math.fsum((v - mean) ** 2 for v in values)
+    if energy <= 0.0:
+        return 0.0, math.inf
+    left = max(0.0, squares - along * along / energy) / max(1, len(looks) - len(cuts) - 2)
+    return along / energy, math.sqrt(left / energy)
+
+
+def level_cuts(values: Sequence[float], variance: float) -> list[int]:
+    """Return where the level of a piecewise constant series changes.
+
+    This is optimal partitioning (Jackson et al. 2005). Each cut adds a penalty of 3 log(n) noise
+    variances to the residual sum of squares: one log(n) for its level and two for its position
+    (modified BIC, Zhang & Siegmund 2007). The search is pruned (PELT, Killick et al. 2012): a
+    previous cut that scores worse than a cut at the current position can never become the best.
+    """
+    n, centre = len(values), values[0]
+    sums, squares = [0.0], [0.0]
+    for value in values:
+        sums.append(sums[-1] + value - centre)
+        squares.append(squares[-1] + (value - centre) ** 2)
+    variance = max(variance, estimators.ROUNDING * squares[n] / n)
+    cost_of_cut = 3.0 * math.log(n) * variance
+    best, cut, places = [-cost_of_cut], [0], [0]
+    for b in range(1, n + 1):
+        total, energy = sums[b], squares[b]
+        costs = [
+            (best[a] + energy - squares[a] - (total - sums[a]) ** 2 / (b - a), a) for a in places
+        ]
+        least, a = min(costs)
+        best.append(least + cost_of_cut)
+        cut.append(a)
+        places = [place for cost, place in costs if cost <= best[b]]
+        places.append(b)
+    cuts: list[int] = []
+    while n:
+        n = cut[n]
+        cuts.append(n)
+    return cuts[-2::-1]
+
+
+def ends(places: Sequence[int]) -> list[int]:
+    """Return the last index of each run of consecutive indexes."""
+    several = set(places)
+    return [place for place in places if place + 1 not in several]
 
 
 def is_few_steps(looks: Looks, cuts: Sequence[int]) -> bool:
@@ -63,21 +120,8 @@ def _around_a_line(looks: Looks) -> float:
 
 
 def steps(looks: Looks) -> list[int]:
-    """Return the looks at which a piecewise constant series steps up or down.
-
-    In a short series, the steps raise the estimate of the noise, which hides other steps. The cuts
-    of each pass lower this estimate for the next pass.
-    """
-    cuts: list[int] = []
-    variance = estimators.value_variance(looks.changes)
-    for _ in range(PASSES):
-        found = level_cuts(looks.values, variance)
-        if found == cuts:
-            break
-        cuts = found
-        left = _around_levels(looks, cuts) / max(1, len(looks) - len(cuts) - 1)
-        variance = min(variance, left)
-    return cuts
+    """Return the looks at which a piecewise constant series steps up or down."""
+    return level_cuts(looks.values, estimators.value_variance(looks.changes))
 
 
 def treads(looks: Looks, cuts: Sequence[int]) -> Looks | None:
