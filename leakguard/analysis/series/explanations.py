@@ -15,19 +15,20 @@ from typing import Literal, NamedTuple
 
 from leakguard.analysis.series.estimators import RISK, quantile
 from leakguard.analysis.series.verdict import Benign
-from leakguard.analysis.series.wandering import PLACES, Model, Pair, design, dot, solve
+from leakguard.analysis.series.wandering import Model, Pair, design, dot, solve
 
 Kind = Benign | Literal["growth"]
 
 # Risk of error of each one-sided t test with one degree of freedom (three samples). Chosen larger
 # than RISK, so that a count that rises twice by 11 objects or more is accepted as growth. With
-# RISK, only two rises by 32 would be accepted.
+# RISK, only two rises by 32 would be accepted. Worth: halved 3, doubled 1 of 12.
 _RISK_OF_TWO = 0.0125
-# A residual below this share of the sum of squares is a rounding error.
+# A residual below this share of the sum of squares is a rounding error. Worth: halved 0, doubled 0.
 _LEFT_BY_ROUNDING = 1e-12
 # _GRID is the largest factor between neighbouring time constants of the grid (``wandering._TAUS``).
 # The search between them stops at 0.1 % of a time constant (_FINEST_STEP), because smaller steps
 # change no score by a decisive amount.
+# Worth: _GRID halved 0, doubled 0; _FINEST_STEP halved 1 of 1, doubled 0.
 _GRID, _FINEST_STEP = 2.0, 1.001
 
 
@@ -183,21 +184,12 @@ class Explanations:
                 self._offer("two steps", model, energy, explained, 4, first, max(first, other))
 
     def refine(self) -> None:
-        """Also fit curves with time constants and positions between those of the grid.
+        """Also fit curves with time constants between those of the grid.
 
         With little noise, the residual of the nearest grid point would look like growth.
         """
         self._refine_tau()
         self._refine_warm_leak()
-        reach = len(self.design.times) // (2 * PLACES)  # half the distance between grid positions
-        while reach and "fill" in self.best:
-            fill = self.best["fill"]
-            start, end = fill.start or 0, fill.end or 0
-            for near in ((start - reach, end), (start + reach, end), (start, end - reach)):
-                self._offer_fill(*near)
-            self._offer_fill(start, end + reach)
-            if self.best["fill"] is fill:
-                reach //= 2
 
     def _refine_tau(self) -> None:
         longest = self.design.times[-1]
@@ -205,7 +197,11 @@ class Explanations:
         while tau is not None and spread > _FINEST_STEP:
             spread = math.sqrt(spread)
             for near in (tau / spread, min(longest, tau * spread)):
-                self._offer_curve("saturation", self.design.saturation(near), 2, tau=near)
+                curve = self.design.saturation(near)
+                for model, surprises, energy in self._likely("saturation"):
+                    column = model.surprises(curve)
+                    explained = dot(surprises, column) ** 2 / dot(column, column)
+                    self._offer("saturation", model, energy, explained, 2, tau=near)
             tau = self.best["saturation"].tau
 
     def _refine_warm_leak(self) -> None:
@@ -245,27 +241,6 @@ class Explanations:
                 score = self._offer("growth", model, energy, explained, parameters, start, tau=tau)
                 best = min(best, score)
         return best
-
-    def _offer_fill(self, start: int, end: int) -> None:
-        if not 0 <= start < end <= self.design.starts[-1]:
-            return
-        rising = zip(self.design.ramp(start), self.design.ramp(end), strict=True)
-        curve = [a - b for a, b in rising]
-        self._offer_curve("fill", curve, 3 if start else 2, start, end)
-
-    def _offer_curve(
-        self,
-        kind: Kind,
-        curve: Sequence[float],
-        parameters: int,
-        start: int | None = None,
-        end: int | None = None,
-        tau: float | None = None,
-    ) -> None:
-        for model, surprises, energy in self._likely(kind):
-            column = model.surprises(curve)
-            explained = dot(surprises, column) ** 2 / dot(column, column)
-            self._offer(kind, model, energy, explained, parameters, start, end, tau)
 
 
 def _best_growth(

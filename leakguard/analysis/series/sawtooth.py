@@ -14,18 +14,11 @@ from leakguard.analysis.tolerance import MAJORITY
 # Hidden falls appear when the common rise of the teeth is subtracted. They are higher than this
 # share of the median height of the visible falls; a smaller fall is only a bend of the series.
 # Chosen below a quarter: if teeth last 5 to 20 generations, the lowest is a quarter as high as the
-# highest.
+# highest. Worth: halved 0, doubled 0.
 _HIDDEN_FALL = 0.2
-# The search for hidden falls stops if one pass makes the common rise of the teeth more than this
-# many times as steep: the parts between falls are then no teeth. A smaller increase is normal,
-# because a tooth with a hidden fall inside seems to rise slowly. Chosen above 1.5, which was
-# measured when half of the falls were hidden.
-_STEEPER = 2.0
-# The most passes in which hidden falls are searched. Chosen: a third pass rarely finds another.
-_PASSES = 3
 # The most samples in which teeth are searched; a longer series is averaged in blocks of neighbours.
 # Chosen larger than the 128 samples of other judgements, because averaging hides teeth. The search
-# takes up to 30 ms.
+# takes up to 30 ms. Worth: halved 0, doubled 0.
 LOOKS_FOR_TEETH = 512
 
 
@@ -40,21 +33,11 @@ def all_teeth(looks: Looks) -> list[int]:
     """Return the looks at which a series has just fallen back, including falls hidden by noise.
 
     If the common rise of the teeth is subtracted, the series is level between two falls, and hidden
-    falls appear. More falls give a better estimate of the common rise, so this is repeated. The
-    search stops if the rise becomes much steeper: the parts between falls then have no common rise
-    and are no teeth.
+    falls appear.
     """
     falls = teeth(looks)
-    if len(falls) < 2:
-        return falls
-    for _ in range(_PASSES):
-        found = _hidden_teeth(looks, falls)
-        if len(found) < len(falls):
-            break
-        before, falls = falls, found
-        if shared_rise(looks, found)[0] > _STEEPER * shared_rise(looks, before)[0]:
-            break
-    return falls
+    found = _hidden_teeth(looks, falls) if len(falls) > 1 else falls
+    return found if len(found) >= len(falls) else falls
 
 
 def _hidden_teeth(looks: Looks, falls: Sequence[int]) -> list[int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Sequence
-from itertools import accumulate, pairwise
+from itertools import pairwise
 
 from leakguard.analysis.series import estimators
 from leakguard.analysis.series.looks import OUTLIVES, OUTSTANDING, Looks
@@ -19,13 +19,14 @@ from leakguard.analysis.tolerance import FEWEST_LOOKS, MAJORITY, NEARLY_ALL, OWN
 
 # A rise below this share counts as flat. A tail is flat if its slope is significantly below this
 # share of the rate just before the tail. A whole series is flat if its rise is below this share of
-# its span. Chosen.
+# its span. Chosen. Worth: halved 0, doubled 0.
 FLAT = 0.25
 # A rest (a flat tail of a series that had grown) must be longer than a pause in growth: at least
 # this share of the run, and OUTLIVES times the longest pause before the rest. Chosen.
+# Worth: halved 0, doubled 3.
 REST = 0.125
 # A value has reached a level if it is within this share of the rise to it. By convention, a
-# saturation ends with 5 % of the way left.
+# saturation ends with 5 % of the way left. Worth: halved 1 of 12, doubled 2 of 12.
 NEAR_SHARE = 0.05
 
 
@@ -161,15 +162,3 @@ def even_counts(looks: Looks) -> SeriesVerdict | None:
         detectable=size / wait,
         measured=(size / wait, (size / wait, size / wait)),
     )
-
-
-def beside_jumps(looks: Looks) -> Looks | None:
-    """Return a series without its one or two upward jumps; None if it has none, or more."""
-    jumps = dict(looks.jumps())
-    if not 0 < len(jumps) <= 2 or min(jumps.values()) < 0.0:
-        return None
-    others = [change for i, change in enumerate(looks.changes, 1) if i not in jumps]
-    if min(others, default=0.0) <= looks.noise_floor:
-        return None
-    heights = list(accumulate(jumps.get(i, 0.0) for i in range(len(looks))))
-    return looks.with_values([v - h for v, h in zip(looks.values, heights, strict=True)])

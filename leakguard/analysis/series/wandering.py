@@ -25,8 +25,7 @@ from leakguard.analysis.series.estimators import ROUNDING
 _RATIOS = (0.0, 0.001, 0.01, 0.1, 1.0, math.inf)
 NOISES = len(_RATIOS)
 # The number of positions, evenly over the run, at which a ramp may start or end. Chosen: the cost
-# of a fit grows with the square of this number, and positions in between are fitted later
-# (``Explanations.refine``).
+# of a fit grows with the square of this number. Worth: halved 2, doubled 0.
 PLACES = 16
 # Time constants of a saturation as multiples of the run's length, each at most twice the previous
 # time constant. Chosen: few, because each time constant adds fits, and time constants in between
@@ -34,7 +33,7 @@ PLACES = 16
 _TAUS = (0.02, 0.04, 0.07, 0.12, 0.2, 0.33, 0.5, 0.75, 1.0)
 # The longest time constant of a warm-up, as a share of the run. Chosen: 86 % of the warm-up is over
 # after two time constants, at 0.4 of the run. The other 0.6 of the run then shows whether memory
-# leaks.
+# leaks. Worth: halved 1, doubled 0.
 WARM_UP = 0.2
 # The fewest changes that growth must show if it starts after the first sample. Chosen: a buffer
 # that only begins to fill changes its size three times.
