@@ -20,7 +20,6 @@ from leakguard.analysis.timeline import GPU_MEMORY, LIVE_MEMORY, Timeline, count
 from leakguard.analysis.tolerance import BYTES_FLOOR, FEWEST_LOOKS, MAJORITY, WENT_ON_SHARE
 from leakguard.model import Run, Snapshot
 from leakguard.model.series import Series
-from leakguard.model.units import format_bytes, format_number
 
 
 @dataclass(slots=True)
@@ -163,16 +162,11 @@ class Case:
         if with_baseline and series.baseline is not None and at:
             values, at = (series.baseline, *values), (at[0] - 1, *at)
         # Several questions are about the same numbers, which are judged for the first one only.
-        asked = (values, at, series.unit, integer, noise_floor, capacity)
+        asked = (values, at, integer, noise_floor, capacity)
         verdict = self._verdicts.get(asked)
         if verdict is None:
             verdict = self._verdicts[asked] = judge_series(
-                values,
-                at=at,
-                integer=integer,
-                noise_floor=noise_floor,
-                capacity=capacity,
-                describe=format_bytes if series.unit == "bytes" else format_number,
+                values, at=at, integer=integer, noise_floor=noise_floor, capacity=capacity
             )
         return Judged(series, verdict, with_baseline, self.timeline.first)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from leakguard.analysis.facts.reason import Reason
+
 
 @dataclass(frozen=True, slots=True)
 class NotFilling:
@@ -13,7 +15,7 @@ class NotFilling:
     ``like`` is the metric of live memory whose series shows it, if the count rises as that does.
     """
 
-    why: str
+    why: tuple[Reason, ...]
     like: str | None = None
 
 

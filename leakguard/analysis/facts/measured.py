@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from leakguard.analysis.facts.reason import Reason
 from leakguard.model.metric import Unit
 
 
@@ -30,7 +31,7 @@ class MetricGrows:
     unit: Unit
     rate: float
     interval: tuple[float, float]
-    why: str
+    why: tuple[Reason, ...]
 
 
 @dataclass(frozen=True, slots=True)

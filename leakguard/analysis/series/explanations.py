@@ -13,28 +13,22 @@ from functools import lru_cache
 from itertools import combinations
 from typing import Literal, NamedTuple
 
-from leakguard.analysis.series.estimators import quantile
-from leakguard.analysis.series.wandering import PLACES, Model, Pair, design, dot, solve
+from leakguard.analysis.facts.reason import Benign
+from leakguard.analysis.series.estimators import RISK, quantile
+from leakguard.analysis.series.wandering import Model, Pair, design, dot, solve
 
-Kind = Literal[
-    "wandering", "step", "two steps", "fill", "saturation", "step and saturation",
-    "growth",
-]  # fmt: skip
+Kind = Benign | Literal["growth"]
 
-# Risk of error of each one-sided t test. Chosen: a thousand series of noise show false growth four
-# times, and a second measurement must still confirm it.
-RISK = 0.004
 # Risk of error of each one-sided t test with one degree of freedom (three samples). Chosen larger
 # than RISK, so that a count that rises twice by 11 objects or more is accepted as growth. With
-# RISK, only two rises by 32 would be accepted.
+# RISK, only two rises by 32 would be accepted. Worth: halved 3, doubled 1 of 12.
 _RISK_OF_TWO = 0.0125
-# The most parameters of a shape.
-_MOST_PARAMETERS = 4
-# A residual below this share of the sum of squares is a rounding error.
+# A residual below this share of the sum of squares is a rounding error. Worth: halved 0, doubled 0.
 _LEFT_BY_ROUNDING = 1e-12
 # _GRID is the largest factor between neighbouring time constants of the grid (``wandering._TAUS``).
 # The search between them stops at 0.1 % of a time constant (_FINEST_STEP), because smaller steps
 # change no score by a decisive amount.
+# Worth: _GRID halved 0, doubled 0; _FINEST_STEP halved 1 of 1, doubled 0.
 _GRID, _FINEST_STEP = 2.0, 1.001
 
 
@@ -80,7 +74,6 @@ class Explanations:
         values: the series at these looks.
         steps: indexes of looks at which the value may have jumped.
         least: lower bound of a value's variance.
-        late: how many changes growth must show if it starts after the first look.
         noises: how many noise models may explain the values; those with most drift are taken first.
     """
 
@@ -90,19 +83,12 @@ class Explanations:
         values: Sequence[float],
         steps: Sequence[int],
         least: float,
-        late: int,
         noises: int,
     ) -> None:
         self.design = design(times)
-        growing = range(self.design.growing)
-        # The ramps that may be growth: the first ``_ramps`` of the design.
-        self._ramps = sum(not i or self.design.starts[i] + late < len(times) for i in growing)
         self.best: dict[Kind, Fit] = {}
         self._freedom = len(times) - 1
         self._least = self._freedom * least
-        self._prices = [
-            price(self._freedom, parameters) for parameters in range(_MOST_PARAMETERS + 1)
-        ]
         self._series: list[tuple[Model, list[float], float]] = []
         for model in self.design.models[-noises:]:
             surprises = model.surprises(values)
@@ -132,7 +118,7 @@ class Explanations:
         variance = ((left if left > rounding else rounding) + least) / freedom
         if variance <= 0.0:
             return math.inf
-        score = freedom * math.log(variance) + model.log_variance + self._prices[parameters]
+        score = freedom * math.log(variance) + model.log_variance + price(freedom, parameters)
         best = self.best.get(kind)
         if score < (math.inf if best is None else best.score):
             self.best[kind] = Fit(score, model, variance, parameters, start, end, tau)
@@ -141,11 +127,11 @@ class Explanations:
     def _weigh_growth(self, model: Model, energy: float, along: Sequence[float]) -> None:
         """Score lines that start at the first look or a later one, alone or after a warm-up."""
         starts, taus = self.design.starts, self.design.taus
-        for i in range(self._ramps):
+        for i in range(self.design.growing):
             if along[i] > 0.0:
                 explained = along[i] ** 2 * model.inverse[i]
                 self._offer("growth", model, energy, explained, 2 if i else 1, starts[i])
-        found = _best_growth(_up_to(self._ramps, model.warm_leaks), along, along)
+        found = _best_growth(model.warm_leaks, along, along)
         if found:
             explained, i, j = found
             tau = taus[j - len(starts)]
@@ -175,45 +161,35 @@ class Explanations:
         steps: Sequence[int],
         surprises: Sequence[float],
     ) -> None:
-        """Score one step, two steps, and a step together with a saturation or with growth."""
-        starts, taus = self.design.starts, self.design.taus
-        known = {step: model.step(step) for step in steps}
-        heights = {step: dot(surprises, one.column) for step, one in known.items()}
-        for step, one in known.items():
-            height = heights[step]
-            self._offer("step", model, energy, height * height / one.energy, 2, step, step)
+        """Score one step, two steps, and a step together with growth."""
+        starts = self.design.starts
+        known = {step: model.surprises(self.design.step(step)) for step in steps}
+        heights = {step: dot(surprises, column) for step, column in known.items()}
+        for step, column in known.items():
+            height, own = heights[step], dot(column, column)
+            self._offer("step", model, energy, height * height / own, 2, step, step)
             stepped = [height] * len(along)
-            if one.beside_saturations:
-                explained, i = _best_beside(one.beside_saturations, along, height)
-                tau = taus[i - len(starts)]
-                self._offer("step and saturation", model, energy, explained, 4, step, tau=tau)
-            found = _best_growth(_up_to(self._ramps, one.beside_ramps), along, stepped)
+            ramps = enumerate(model.curves[: self.design.growing])
+            pairs = (solve(i, i, model.energy[i], dot(ramp, column), own) for i, ramp in ramps)
+            found = _best_growth(filter(None, pairs), along, stepped)
             if found:
                 explained, i, _ = found
                 self._offer("growth", model, energy, explained, 4 if i else 3, starts[i], step)
         for first, other in combinations(known, 2):
             one, two = known[first], known[other]
-            pair = solve(0, 0, one.energy, dot(one.column, two.column), two.energy)
+            pair = solve(0, 0, dot(one, one), dot(one, two), dot(two, two))
             if pair:
-                explained, _ = _best_beside((pair,), (heights[first],), heights[other])
+                p, q, (_, _, own, both, second) = heights[first], heights[other], pair
+                explained = p * (p * own + q * both) + q * (p * both + q * second)
                 self._offer("two steps", model, energy, explained, 4, first, max(first, other))
 
     def refine(self) -> None:
-        """Also fit curves with time constants and positions between those of the grid.
+        """Also fit curves with time constants between those of the grid.
 
         With little noise, the residual of the nearest grid point would look like growth.
         """
         self._refine_tau()
         self._refine_warm_leak()
-        reach = len(self.design.times) // (2 * PLACES)  # half the distance between grid positions
-        while reach and "fill" in self.best:
-            fill = self.best["fill"]
-            start, end = fill.start or 0, fill.end or 0
-            for near in ((start - reach, end), (start + reach, end), (start, end - reach)):
-                self._offer_fill(*near)
-            self._offer_fill(start, end + reach)
-            if self.best["fill"] is fill:
-                reach //= 2
 
     def _refine_tau(self) -> None:
         longest = self.design.times[-1]
@@ -221,8 +197,10 @@ class Explanations:
         while tau is not None and spread > _FINEST_STEP:
             spread = math.sqrt(spread)
             for near in (tau / spread, min(longest, tau * spread)):
+                curve = self.design.saturation(near)
                 for model, surprises, energy in self._likely("saturation"):
-                    explained = _worth(surprises, *model.saturation(near))
+                    column = model.surprises(curve)
+                    explained = dot(surprises, column) ** 2 / dot(column, column)
                     self._offer("saturation", model, energy, explained, 2, tau=near)
             tau = self.best["saturation"].tau
 
@@ -251,10 +229,10 @@ class Explanations:
         best = math.inf
         if tau > self.design.taus[self.design.warm_ups - 1]:
             return best
-        ramp = self.design.ramp(start)
+        ramp, curve = self.design.ramp(start), self.design.saturation(tau)
         for model, surprises, energy in self._likely("growth"):
-            steep, (bowed, second) = model.surprises(ramp), model.saturation(tau)
-            pair = solve(0, 0, dot(steep, steep), dot(steep, bowed), second)
+            steep, bowed = model.surprises(ramp), model.surprises(curve)
+            pair = solve(0, 0, dot(steep, steep), dot(steep, bowed), dot(bowed, bowed))
             if pair is None:
                 continue
             found = _best_growth((pair,), (dot(surprises, steep),), (dot(surprises, bowed),))
@@ -263,43 +241,6 @@ class Explanations:
                 score = self._offer("growth", model, energy, explained, parameters, start, tau=tau)
                 best = min(best, score)
         return best
-
-    def _offer_fill(self, start: int, end: int) -> None:
-        if not 0 <= start < end <= self.design.starts[-1]:
-            return
-        rising = zip(self.design.ramp(start), self.design.ramp(end), strict=True)
-        curve = [a - b for a, b in rising]
-        for model, surprises, energy in self._likely("fill"):
-            column = model.surprises(curve)
-            explained = _worth(surprises, column, dot(column, column))
-            self._offer("fill", model, energy, explained, 3 if start else 2, start, end)
-
-
-def _best_beside(
-    pairs: Iterable[Pair], firsts: Sequence[float], height: float
-) -> tuple[float, int]:
-    """Return the largest sum of squares that a curve explains with a step, and the curve's index.
-
-    ``height`` is the inner product of the series and the step.
-    """
-    best, at = -math.inf, 0
-    for i, _, first, both, second in pairs:
-        p = firsts[i]
-        explained = p * (p * first + height * both) + height * (p * both + height * second)
-        if explained >= best:
-            best, at = explained, i
-    return best, at
-
-
-def _worth(surprises: Sequence[float], column: Sequence[float], energy: float) -> float:
-    """Return the sum of squares that one whitened curve explains."""
-    along = dot(surprises, column)
-    return along * along / energy
-
-
-def _up_to(ramps: int, pairs: Sequence[Pair]) -> Iterable[Pair]:
-    """Return the pairs whose first curve is one of the first ``ramps``; the pairs are in order."""
-    return pairs if not pairs or pairs[-1][0] < ramps else (p for p in pairs if p[0] < ramps)
 
 
 def _best_growth(

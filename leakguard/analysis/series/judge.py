@@ -8,58 +8,32 @@ benign explanation is rejected.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
-from leakguard.analysis.series import cuts, estimators, sawtooth, shapes, staircase
-from leakguard.analysis.series.looks import Looks
-from leakguard.analysis.series.values import checked, unit_of
-from leakguard.analysis.series.verdict import (
-    CERTAIN,
-    CLEAR,
-    FAIR,
-    LESS_LIKELY,
-    NO_SIGN,
-    UNLIKELY,
-    WEAK,
-    Plateau,
-    SeriesVerdict,
-    Shape,
-)
+from leakguard.analysis.facts.reason import Reason
+from leakguard.analysis.series import estimators, levels, sawtooth, shapes
+from leakguard.analysis.series.looks import OUTLIVES, Looks, checked, unit_of
+from leakguard.analysis.series.verdict import Plateau, SeriesVerdict, Shape
 from leakguard.analysis.series.weighed import doubtful, first_within, healthy, leak
 from leakguard.analysis.series.weighing import Weighing
-from leakguard.analysis.tolerance import FEWEST_LOOKS, MAJORITY
-from leakguard.model.units import format_number
+from leakguard.analysis.tolerance import FEWEST_LOOKS
 
 # A change at the start is set-up if it is more than this many times as large as every later change.
-# Chosen.
+# Chosen. Worth: halved 1 of 12, doubled 0.
 _SET_UP = 1.5
 # The fewest samples that must be left when the set-up is removed from a series of sizes. Derived:
 # three for a trend, and up to two that may belong to the end of the set-up.
+# Worth: halved 0, doubled 0.
 _AFTER_SET_UP = FEWEST_LOOKS + 2
 # This many consecutive changes, each larger than the one before, are acceleration. Derived: six
 # random changes are all positive in 1 of 2^6 = 64 cases, and in ascending order in 1 of 6! = 720
-# cases. Both happen in 1 of 46,000 cases.
+# cases. Both happen in 1 of 46,000 cases. Worth: halved 1 of 12, doubled 0.
 _EVER_LARGER = 6
 # Growth may begin during the set-up. A change during the set-up is taken for growth if it is at
 # least 0.75 times and at most 4 times what the rate of growth adds in the same time. Chosen.
 _WITH_GROWTH_IN_IT = (0.75, 4.0)
-# The last rise of a sawtooth is judged as a series of its own, and not as a tooth that will fall
-# back, if it lasts at least this many times as long as the longest tooth. Chosen.
-_OUTLIVES = 2.0
-# Confidence lost if a count rose evenly only once; with n rises, an n-th of this is lost. Chosen:
-# three rises give 0.75, ten give 0.93.
-_MISSING_RISES = 0.75
-# The smallest slope that would have been detected, in standard errors of the slope. Chosen above
-# the 2.7 standard errors that a t test with many samples and a risk of 0.004 requires.
-_SEEN = 4.0
-# A series whose teeth were subtracted is flat if its span is at most this share of the span before
-# the subtraction. Chosen: so small a span is a rounding error.
-_SMOOTH = 1e-6
-
-# Words of a verdict on the steps of a staircase, between their number and what is said of them.
-_OF_THESE = "steps, and of these "
 
 
 def judge_series(
@@ -70,19 +44,17 @@ def judge_series(
     noise_floor: float = 0.0,
     capacity: float | None = None,
     warmup: int = 2,
-    describe: Callable[[float], str] = format_number,
 ) -> SeriesVerdict:
     """Return the verdict on ``values``.
 
     Args:
         values: finite numbers in any unit; if ``at`` is None, one per generation, oldest first.
         at: the generation of each value, with any distances and in any order. Rates are per
-            generation, and ``started``, ``stopped`` and a plateau's round are generations.
+            generation, and ``started`` and a plateau's round are generations.
         integer: the values are counts, exact to one.
         noise_floor: changes of a value below this are not evidence (a page, a block).
         capacity: the value at which the series is known to stop, in its own unit.
         warmup: how many changes at the start may be left out as warm-up.
-        describe: how a value is written in the reason, for example ``format_bytes``.
 
     Raises:
         ValueError: a value is not finite, the noise floor or warm-up is negative, or the
@@ -95,7 +67,6 @@ def judge_series(
         [value / unit for value in series],
         integer and unit == 1.0,
         noise_floor / unit,
-        describe if unit == 1.0 else lambda value: describe(value * unit),
     )
     verdict = _judge(looks, warmup)
     if capacity is not None and verdict.growing != "no" and len(looks) >= FEWEST_LOOKS:
@@ -105,41 +76,19 @@ def judge_series(
 
 def _judge(looks: Looks, warmup: int) -> SeriesVerdict:
     """Return the verdict of the first rule that applies."""
-    if not looks.values or looks.span <= looks.noise_floor:
-        return _flat(looks)
+    flat = looks.span <= looks.noise_floor
     if len(looks) < FEWEST_LOOKS:
-        return _too_few(looks)
+        return looks.verdict("flat" if flat else "noise", "cannot tell")
+    if flat:
+        return looks.verdict("flat", "no")
+    if shapes.never_rose(looks):
+        return looks.verdict(shapes.quiet_shape(looks), "no")
     return (
-        _never_rose(looks)
-        or _rests(looks)
+        shapes.rest(looks.in_blocks())
         or _after_set_up(looks, warmup)
-        or _even_counts(looks)
+        or shapes.even_counts(looks)
         or _falls_back(looks.in_blocks(sawtooth.LOOKS_FOR_TEETH))
         or _weighed_in_blocks(looks)
-    )
-
-
-def _flat(looks: Looks) -> SeriesVerdict:
-    known = len(looks) >= FEWEST_LOOKS
-    return looks.verdict(
-        "flat",
-        "no" if known else "cannot tell",
-        CLEAR if known else NO_SIGN,
-        f"it stays at {looks.describe(looks.values[0])} for {len(looks)} samples"
-        if looks.values
-        else "there are no samples",
-        detectable=looks.noise_floor / max(1.0, looks.length) if known else math.inf,
-        more_rounds=None if known else (FEWEST_LOOKS - len(looks)) * looks.gap,
-    )
-
-
-def _too_few(looks: Looks) -> SeriesVerdict:
-    return looks.verdict(
-        "noise",
-        "cannot tell",
-        UNLIKELY if looks.values[-1] > looks.values[0] else NO_SIGN,
-        f"two samples show one change ({looks.describe(looks.changes[0])}); a trend needs three",
-        more_rounds=(FEWEST_LOOKS - len(looks)) * looks.gap,
     )
 
 
@@ -149,15 +98,8 @@ def _towards(capacity: float, looks: Looks, verdict: SeriesVerdict) -> SeriesVer
     if last > capacity + looks.noise_floor or verdict.rate <= 0.0:
         return verdict
     full = math.ceil(looks.times[-1] + (capacity - last) / verdict.rate)
-    return looks.verdict(
-        "filling",
-        "no",
-        CLEAR,
-        f"it is at {looks.describe(last)} of a capacity of {looks.describe(capacity)} and is "
-        f"full in generation {full}",
-        plateau=Plateau(capacity, full),
-        detectable=verdict.detectable,
-    )
+    plateau = Plateau(capacity, full)
+    return looks.verdict("filling", "no", plateau=plateau, detectable=verdict.detectable)
 
 
 def _after_set_up(looks: Looks, warmup: int) -> SeriesVerdict | None:
@@ -177,17 +119,13 @@ def _after_set_up(looks: Looks, warmup: int) -> SeriesVerdict | None:
     if not first:
         return None
     later, skipped = looks.since(first[-1]), changes[: first[-1]]
-    change = looks.describe(later.values[0] - looks.values[0])
-    verdict = _judge(later, 0)
-    reason = f"after a change of {change} in the first {first[-1]} samples, {verdict.reason}"
+    change = later.values[0] - looks.values[0]
+    verdict = _judge(later, 0).within(Reason("after set-up", (change,), (first[-1],)))
     if verdict.growing == "yes" and verdict.started is not None:
-        began = _earlier(looks, skipped, verdict)
-        return replace(verdict, reason=reason, started=began)
-    rose = later.values[0] > looks.values[0]
-    if verdict.growing == "no" and verdict.shape in ("flat", "noise") and rose:
-        stopped = math.ceil(later.times[0])
-        return replace(verdict, reason=reason, shape="step", stopped=stopped)
-    return replace(verdict, reason=reason)
+        return replace(verdict, started=_earlier(looks, skipped, verdict))
+    if verdict.growing == "no" and verdict.shape in ("flat", "noise") and change > 0.0:
+        return replace(verdict, shape="step")
+    return verdict
 
 
 def _earlier(looks: Looks, skipped: Sequence[float], verdict: SeriesVerdict) -> int | None:
@@ -203,25 +141,6 @@ def _earlier(looks: Looks, skipped: Sequence[float], verdict: SeriesVerdict) -> 
     return math.ceil(looks.times[first + 1])
 
 
-def _never_rose(looks: Looks) -> SeriesVerdict | None:
-    if not shapes.never_rose(looks):
-        return None
-    quarter = max(1, len(looks) // 4)
-    few = len(looks) < 2 * FEWEST_LOOKS
-    net = looks.values[-1] - looks.values[0]
-    return looks.verdict(
-        "flat" if net < -MAJORITY * looks.span else shapes.quiet_shape(looks),
-        "no",
-        WEAK if few else CERTAIN,
-        f"the last {quarter} of {len(looks)} samples {'is' if quarter == 1 else 'are'} not above "
-        f"those before ({looks.describe(net)} since the first)",
-        detectable=_SEEN
-        * looks.spread
-        * math.sqrt(estimators.slope_variance(len(looks)))
-        / looks.gap,
-    )
-
-
 def _accelerates(looks: Looks) -> SeriesVerdict | None:
     """Return growth if each change exceeds the previous one, as no series that fills does."""
     paces = looks.paces
@@ -234,43 +153,9 @@ def _accelerates(looks: Looks) -> SeriesVerdict | None:
     return looks.verdict(
         "growing",
         "yes",
-        CLEAR,
-        f"it grew faster and faster for {len(rates)} samples, by {looks.describe(rates[-1])} in "
-        "the last",
+        Reason("ever faster", (rates[-1],), (len(rates),)),
         started=looks.times[-len(rates)],
-        detectable=max(looks.noise_floor, looks.spread),
-        ruled_out=("filling or warm-up: the changes grow",),
     )
-
-
-def _even_counts(looks: Looks) -> SeriesVerdict | None:
-    """Return growth for a count that rose by the same amount at even distances, at least 3 times.
-
-    Counts are exact, so three rises are proof.
-    """
-    rises = shapes.even_counts(looks)
-    if not rises:
-        return None
-    size, wait = looks.changes[rises[0] - 1], (looks.times[rises[-1]] - looks.times[rises[0]])
-    rate = size * (len(rises) - 1) / wait
-    if wait == looks.times[-1] - looks.times[rises[0]] and len(rises) == len(looks) - rises[0]:
-        return None
-    return looks.verdict(
-        "growing",
-        "yes",
-        1.0 - _MISSING_RISES / len(rises),
-        f"it grew by {looks.describe(size)} at every {wait / (len(rises) - 1):g} generations, "
-        f"{len(rises)} times",
-        started=looks.times[rises[0]],
-        detectable=rate,
-        measured=(rate, (rate, rate)),
-    )
-
-
-def _rests(looks: Looks) -> SeriesVerdict | None:
-    calm = looks.in_blocks()
-    found = shapes.rest(calm)
-    return None if found is None or not found.long else shapes.rested(calm, found)
 
 
 def _falls_back(looks: Looks) -> SeriesVerdict | None:
@@ -281,47 +166,40 @@ def _falls_back(looks: Looks) -> SeriesVerdict | None:
     begun = [looks.times[i] for i in (0, *falls)]
     longest = max(b - a for a, b in pairwise(begun))
     age, since = looks.times[-1] - begun[-1], looks.since(falls[-1])
-    fell = f"it fell back {len(falls)} times in {len(looks)} samples"
+    fell = (len(falls), len(looks))
     top = max(looks.values[: falls[-1]])
     overtakes = max(since.values) > top + max(
         shapes.FLAT * (top - min(looks.values)), looks.noise_floor
     )
-    if age >= _OUTLIVES * longest and len(since) > FEWEST_LOOKS:
+    if age >= OUTLIVES * longest and len(since) > FEWEST_LOOKS:
         verdict = _judge(since, 0)
         if verdict.growing != "yes" or overtakes:
-            return replace(
-                verdict, reason=f"{fell}; since generation {begun[-1]:g} {verdict.reason}"
-            )
+            return verdict.within(Reason("after teeth", (), (*fell, begun[-1])))
     floors = sawtooth.floors(looks, falls)
     rising = len(floors) > 2 and all(b > a + looks.noise_floor for a, b in pairwise(floors.values))
     below = _beneath(looks, falls, floors)
     if below is not None and below.growing == "yes":
-        return replace(below, reason=f"{fell}, and of its floors {below.reason}")
+        return below.within(Reason("floors of teeth", (), fell))
     shape: Shape = "sawtooth" if len(falls) > 1 else "transient"
     unsure = below is not None and below.growing == "cannot tell"
-    open_ = overtakes or rising or (unsure and sawtooth.net_rise(floors) > looks.noise_floor)
+    open_ = overtakes or rising or (unsure and floors.rate()[0] * floors.length > looks.noise_floor)
     return looks.verdict(
         shape,
         "cannot tell" if open_ else "no",
-        LESS_LIKELY if open_ else FAIR,
-        f"{fell} and rises again: the floors between the rises do not decide yet"
-        if open_
-        else f"{fell} and its floors do not rise",
-        detectable=looks.spread / looks.length,
-        more_rounds=max(longest, looks.gap) if open_ else None,
+        more_rounds=max(longest, looks.gap),
         measured=floors.rate(),
     )
 
 
 def _beneath(looks: Looks, falls: Sequence[int], floors: Looks) -> SeriesVerdict | None:
     """Return the verdict on the series without its teeth; None if too little is left."""
-    if len(floors) < cuts.ENOUGH:
+    if len(floors) < levels.ENOUGH:
         return None
     level = sawtooth.levelled(looks, falls, floors)
     if level is None:
         return _judge(floors, 0)
-    if level.span <= max(looks.noise_floor, _SMOOTH * looks.span):
-        return _flat(level)
+    if level.span <= max(looks.noise_floor, estimators.ROUNDING * looks.span):
+        return level.verdict("flat", "no")
     return _weighed(level.without_spikes().in_blocks())
 
 
@@ -340,59 +218,39 @@ def _weighed(looks: Looks) -> SeriesVerdict:
     weighing = Weighing(looks)
     growth = weighing.growth
     if growth is not None and weighing.grows:
-        if weighing.slows(growth) or weighing.fades(growth):
-            less = "it grows, by less each time"
-            return _beside_jumps(looks) or doubtful(weighing, growth, "filling", less)
-        if not weighing.new_high():
-            return doubtful(weighing, growth, "transient", "it rises, and has fallen back before")
-        if weighing.is_few_steps(growth):
-            few = doubtful(weighing, growth, "step", "it rises in few steps")
-            return _staircase(looks) or _from_afar(looks) or few
-        if weighing.grown(growth).rate()[1][0] <= 0.0:
-            return doubtful(weighing, growth, "growing", "it rises, and too unevenly to be sure")
+        if weighing.slows(growth):
+            return _beside_jumps(looks) or doubtful(weighing, growth, "filling")
+        grown = weighing.grown(growth)
+        if len(grown) > FEWEST_LOOKS and levels.is_few_steps(grown):
+            return _staircase(looks) or doubtful(weighing, growth, "step")
+        if grown.rate()[1][0] <= 0.0:
+            return doubtful(weighing, growth, "growing")
         return leak(weighing, growth)
     return _beside_jumps(looks) or _staircase(looks) or healthy(weighing)
 
 
 def _beside_jumps(looks: Looks) -> SeriesVerdict | None:
     """Return growth for a series that grows apart from one or two events, such as imports."""
-    rest = shapes.beside_jumps(looks)
-    if rest is None or rest.span <= rest.noise_floor:
+    jumps = dict(looks.jumps())
+    if not 0 < len(jumps) <= 2 or min(jumps.values()) < 0.0:
         return None
-    verdict = _judge(rest, 0)
-    if verdict.growing != "yes":
+    others = [change for i, change in enumerate(looks.changes, 1) if i not in jumps]
+    if min(others, default=0.0) <= looks.noise_floor:
         return None
-    jumps = [looks.describe(height) for _, height in looks.jumps()]
-    return replace(
-        verdict, reason=f"beside a jump of {' and one of '.join(jumps)} {verdict.reason}"
-    )
+    heights = accumulate(jumps.get(i, 0.0) for i in range(len(looks)))
+    rest = looks.with_values([v - h for v, h in zip(looks.values, heights, strict=True)])
+    verdict = _judge(rest, 0) if rest.span > rest.noise_floor else None
+    if verdict is None or verdict.growing != "yes":
+        return None
+    return verdict.within(Reason("beside jumps", tuple(jumps.values())))
 
 
 def _staircase(looks: Looks) -> SeriesVerdict | None:
-    treads = staircase.treads(looks, staircase.steps(looks))
+    treads = levels.treads(looks)
     if treads is None:
         return None
     verdict = _judge(treads, 0)
     if verdict.growing != "yes":
         return None
-    of_the_last = verdict.reason.rpartition(_OF_THESE)[2]  # steps of steps are told as one
-    return replace(
-        verdict,
-        reason=f"it rises in {len(treads)} {_OF_THESE}{of_the_last}",
-        started=math.ceil(treads.times[0]),
-    )
-
-
-def _from_afar(looks: Looks) -> SeriesVerdict | None:
-    """Judge looks in clusters by one look of each cluster; None unless this shows growth.
-
-    A whole cluster may lie between two rises.
-    """
-    chosen = [0]
-    for place, time in enumerate(looks.times):
-        if time - looks.times[chosen[-1]] >= looks.gap:
-            chosen.append(place)
-    if not looks.integer or not FEWEST_LOOKS <= len(chosen) <= MAJORITY * len(looks):
-        return None
-    verdict = _judge(looks.of(chosen), 0)
-    return verdict if verdict.growing == "yes" else None
+    verdict = replace(verdict, started=math.ceil(treads.times[0]))
+    return verdict.within(Reason("staircase", (), (len(treads),)))

@@ -7,23 +7,18 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from leakguard.analysis.series import estimators
-from leakguard.analysis.series.cuts import ENOUGH, PASSES, level_cuts, shared_rise
+from leakguard.analysis.series.levels import ENOUGH, ends, level_cuts, shared_rise
 from leakguard.analysis.series.looks import Looks
 from leakguard.analysis.tolerance import MAJORITY
 
 # Hidden falls appear when the common rise of the teeth is subtracted. They are higher than this
 # share of the median height of the visible falls; a smaller fall is only a bend of the series.
 # Chosen below a quarter: if teeth last 5 to 20 generations, the lowest is a quarter as high as the
-# highest.
+# highest. Worth: halved 0, doubled 0.
 _HIDDEN_FALL = 0.2
-# The search for hidden falls stops if one pass makes the common rise of the teeth more than this
-# many times as steep: the parts between falls are then no teeth. A smaller increase is normal,
-# because a tooth with a hidden fall inside seems to rise slowly. Chosen above 1.5, which was
-# measured when half of the falls were hidden.
-_STEEPER = 2.0
 # The most samples in which teeth are searched; a longer series is averaged in blocks of neighbours.
 # Chosen larger than the 128 samples of other judgements, because averaging hides teeth. The search
-# takes up to 30 ms.
+# takes up to 30 ms. Worth: halved 0, doubled 0.
 LOOKS_FOR_TEETH = 512
 
 
@@ -31,45 +26,18 @@ def teeth(looks: Looks) -> list[int]:
     """Return the looks at which a series has just fallen back; a fall may take a few looks."""
     changes = looks.changes
     falls = [i for i, height in looks.jumps() if height < 0.0 and changes[i - 1] < 0.0]
-    return _ends(falls)
-
-
-def _ends(places: Sequence[int]) -> list[int]:
-    """Return the last index of each run of consecutive indexes."""
-    several = set(places)
-    return [place for place in places if place + 1 not in several]
+    return ends(falls)
 
 
 def all_teeth(looks: Looks) -> list[int]:
     """Return the looks at which a series has just fallen back, including falls hidden by noise.
 
     If the common rise of the teeth is subtracted, the series is level between two falls, and hidden
-    falls appear. More falls give a better estimate of the common rise, so this is repeated. The
-    search stops if the rise becomes much steeper: the parts between falls then have no common rise
-    and are no teeth.
+    falls appear.
     """
-    falls = _evident_teeth(looks)
-    if len(falls) < 2:
-        return falls
-    for _ in range(PASSES):
-        found = _hidden_teeth(looks, falls)
-        if len(found) < len(falls):
-            break
-        before, falls = falls, found
-        if shared_rise(looks, found)[0] > _STEEPER * shared_rise(looks, before)[0]:
-            break
-    return falls
-
-
-def _evident_teeth(looks: Looks) -> list[int]:
-    """Return the falls that stand out; if they are few, falls from the trend, if at least five."""
     falls = teeth(looks)
-    if len(falls) >= ENOUGH:
-        return falls
-    slope, changes = estimators.line(looks.times, looks.values).slope, looks.changes
-    level = [v - slope * t for v, t in zip(looks.values, looks.times, strict=True)]
-    beside = [i for i in teeth(looks.with_values(level)) if changes[i - 1] < -looks.noise_floor]
-    return beside if len(beside) >= ENOUGH else falls
+    found = _hidden_teeth(looks, falls) if len(falls) > 1 else falls
+    return found if len(found) >= len(falls) else falls
 
 
 def _hidden_teeth(looks: Looks, falls: Sequence[int]) -> list[int]:
@@ -82,7 +50,7 @@ def _hidden_teeth(looks: Looks, falls: Sequence[int]) -> list[int]:
     means = [math.fsum(flat[a:b]) / (b - a) for a, b in bounds]
     heights = [before - after for before, after in pairwise(means)]
     evident = estimators.median(sorted(-changes[fall - 1] for fall in falls))
-    return _ends([c for c, h in zip(cuts, heights, strict=True) if h > _HIDDEN_FALL * evident])
+    return ends([c for c, h in zip(cuts, heights, strict=True) if h > _HIDDEN_FALL * evident])
 
 
 def floors(looks: Looks, falls: Sequence[int]) -> Looks:
@@ -98,17 +66,6 @@ def floors(looks: Looks, falls: Sequence[int]) -> Looks:
         age = math.fsum(looks.times[a:b]) / (b - a) - looks.times[a]
         levels.append(math.fsum(looks.values[a:b]) / (b - a) - rise * age)
     return looks.with_values(levels, [looks.times[a] for a, _ in chosen])
-
-
-def net_rise(floors: Looks) -> float:
-    """Return by how much the median of the last third of floors is above that of the first third.
-
-    The last fall may not be complete, so its floor is left out unless there are few floors.
-    """
-    values = floors.values[:-1] if len(floors) > ENOUGH else floors.values
-    third = max(1, len(values) // 3)
-    last, first = sorted(values[-third:]), sorted(values[:third])
-    return estimators.median(last) - estimators.median(first)
 
 
 def levelled(looks: Looks, falls: Sequence[int], below: Looks) -> Looks | None:

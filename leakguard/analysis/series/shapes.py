@@ -9,41 +9,26 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import pairwise
 
+from leakguard.analysis.facts.reason import Reason
 from leakguard.analysis.series import estimators
-from leakguard.analysis.series.looks import Looks
+from leakguard.analysis.series.looks import OUTLIVES, OUTSTANDING, Looks
 from leakguard.analysis.series.sawtooth import teeth
-from leakguard.analysis.series.verdict import (
-    CLEAR,
-    RESTING,
-    WEAK,
-    Plateau,
-    SeriesVerdict,
-    Shape,
-)
+from leakguard.analysis.series.verdict import Plateau, SeriesVerdict, Shape
 from leakguard.analysis.tolerance import FEWEST_LOOKS, MAJORITY, NEARLY_ALL, OWN_SHARE
 
 # A rise below this share counts as flat. A tail is flat if its slope is significantly below this
 # share of the rate just before the tail. A whole series is flat if its rise is below this share of
-# its span. Chosen.
+# its span. Chosen. Worth: halved 0, doubled 0.
 FLAT = 0.25
-# Risks of error of two one-sided t tests. A flat tail must pass both.
-# _SURELY: the slope of the tail is significantly below FLAT times the rate before the tail. Chosen:
-# 1 %, as in most tests.
-# _MAYBE: the slope of the tail is not significantly above 0. Chosen: 10 %, so that even weak
-# evidence of a rise is enough to reject the tail.
-_SURELY, _MAYBE = 0.01, 0.1
-# A rest (a flat tail of a series that had grown) must be longer than a pause in growth. A rest
-# lasts at least the share REST of the run, and at least _PAUSES times the longest pause before the
-# rest. Chosen.
-REST, _PAUSES = 0.125, 2.0
-# A rise before a rest counts only if it exceeds this many standard deviations. By convention.
-_OUT_OF_NOISE = 3.0
-# A value has reached the level of a rest if it is within this many standard deviations, or within
-# this share of the rise. By convention, a saturation ends with 5 % of the way left.
-_NEAR_DEVIATIONS, NEAR_SHARE = 2.0, 0.05
+# A rest (a flat tail of a series that had grown) must be longer than a pause in growth: at least
+# this share of the run, and OUTLIVES times the longest pause before the rest. Chosen.
+# Worth: halved 0, doubled 3.
+REST = 0.125
+# A value has reached a level if it is within this share of the rise to it. By convention, a
+# saturation ends with 5 % of the way left. Worth: halved 1 of 12, doubled 2 of 12.
+NEAR_SHARE = 0.05
 
 
 def never_rose(looks: Looks) -> bool:
@@ -63,6 +48,8 @@ def never_rose(looks: Looks) -> bool:
 
 def quiet_shape(looks: Looks) -> Shape:
     """Return the shape of a series that does not rise at its end."""
+    if looks.values[-1] - looks.values[0] < -MAJORITY * looks.span:
+        return "flat"
     if len(teeth(looks)) > 1:
         return "sawtooth"
     if estimators.spread(looks.values) > OWN_SHARE * looks.span or looks.span <= looks.noise_floor:
@@ -70,21 +57,12 @@ def quiet_shape(looks: Looks) -> Shape:
     return "flat" if looks.values[0] == max(looks.values) else "transient"
 
 
-@dataclass(frozen=True, slots=True)
-class Rest:
-    """A flat tail: its first look, its level, and whether it has lasted long enough."""
-
-    first: int
-    level: float
-    long: bool
-
-
-def rest(looks: Looks) -> Rest | None:
-    """Return the flat tail of a series that had grown; None if there is no flat tail."""
+def rest(looks: Looks) -> SeriesVerdict | None:
+    """Return the verdict on a series that grew and then rested, to the end; None for others."""
     n, values, times = len(looks), looks.values, looks.times
     if len(teeth(looks)) > 1:
         return None
-    risen = max(looks.noise_floor, _OUT_OF_NOISE * looks.spread)
+    risen = max(looks.noise_floor, OUTSTANDING * looks.spread)
     for first in range(1, n - 1):
         level = math.fsum(values[first:]) / (n - first)
         # Compare the tail with the rate over an equal time just before it. The rate over a longer
@@ -93,10 +71,9 @@ def rest(looks: Looks) -> Rest | None:
         begun = times[first] - (times[-1] - times[first])
         before = max(0, bisect_right(times, begun) - 1)
         pace = (level - values[before]) / (times[first] - times[before])
-        if level - values[0] <= risen or not _is_flat(tail := looks.since(first), pace):
-            continue
-        first, level = _reached(looks, tail)
-        return Rest(first, level, _is_long(looks, first))
+        if level - values[0] > risen and _is_flat(tail := looks.since(first), pace):
+            first, level = _reached(looks, tail)
+            return _rested(looks, first, level) if _is_long(looks, first) else None
     return None
 
 
@@ -107,9 +84,9 @@ def _is_flat(tail: Looks, pace: float) -> bool:
         return False
     fitted = estimators.line(tail.times, tail.values)
     freedom = len(tail) - 2
-    surely = fitted.slope + estimators.quantile(_SURELY, freedom) * fitted.error
+    surely = fitted.slope + estimators.quantile(estimators.RISK, freedom) * fitted.error
     return surely <= FLAT * pace and fitted.slope <= (
-        estimators.quantile(_MAYBE, freedom) * fitted.error
+        estimators.quantile(estimators.DOUBTFUL, freedom) * fitted.error
     )
 
 
@@ -117,7 +94,7 @@ def _reached(looks: Looks, tail: Looks) -> tuple[int, float]:
     """Return the look from which the values are at the level of the rest, and the level."""
     level = estimators.median(sorted(tail.values))
     risen = level - looks.values[0]
-    near = max(_NEAR_DEVIATIONS * tail.spread, NEAR_SHARE * risen, looks.noise_floor)
+    near = max(tail.spread, NEAR_SHARE * risen, looks.noise_floor)
     first = len(looks) - len(tail)
     while looks.values[first] < level - near and first < len(looks) - 1:
         first += 1
@@ -128,7 +105,7 @@ def _reached(looks: Looks, tail: Looks) -> tuple[int, float]:
 
 def _is_long(looks: Looks, first: int) -> bool:
     idle = looks.times[-1] - looks.times[first]
-    least = max(REST * looks.length, _PAUSES * longest_pause(looks, first))
+    least = max(REST * looks.length, OUTLIVES * longest_pause(looks, first))
     return idle >= least and (len(looks) - first > FEWEST_LOOKS or one_dominates(looks.changes))
 
 
@@ -144,58 +121,45 @@ def one_dominates(changes: Sequence[float]) -> bool:
     return bool(rises) and max(rises) >= NEARLY_ALL * math.fsum(rises)
 
 
-def rested(looks: Looks, found: Rest) -> SeriesVerdict:
-    """Return the verdict on a series that grew and has been flat since."""
-    until, first = looks.times[found.first], looks.values[0]
-    net = max(looks.changes) >= NEARLY_ALL * (found.level - first)
-    grown = looks.of(range(found.first + 1))
-    curved = len(grown) > 3 and estimators.bend(grown.times, grown.values).ratio < MAJORITY
-    early = until - looks.times[0] <= MAJORITY * looks.length
-    shape: Shape = "step" if net else "warm-up" if curved and early else "filling"
-    since = looks.since(found.first)
-    fitted = estimators.line(since.times, since.values) if len(since) > 2 else None
-    enough = found.long
-    more = max(REST * looks.length - (looks.times[-1] - until), looks.gap)
-    return looks.verdict(
-        shape,
-        "no" if enough else "cannot tell",
-        CLEAR - (CLEAR - WEAK) / len(since) if enough else RESTING,
-        f"it went from {looks.describe(first)} to {looks.describe(found.level)} until generation "
-        f"{until:g}, and the {len(since) - 1} looks since add "
-        f"{looks.describe(looks.values[-1] - looks.values[found.first])}",
-        stopped=until if enough else None,
-        plateau=None if shape == "step" else Plateau(found.level, math.ceil(until)),
-        detectable=0.0 if fitted is None else max(0.0, fitted.slope) + _OUT_OF_NOISE * fitted.error,
-        more_rounds=None if enough else more,
-        measured=None if fitted is None else since.rate(),
-    )
+def _rested(looks: Looks, first: int, level: float) -> SeriesVerdict:
+    """Return the verdict on a series that grew and has been at a level since look ``first``."""
+    grown, since, until = looks.of(range(first + 1)), looks.since(first), looks.times[first]
+    shape: Shape = "filling"
+    if max(looks.changes) >= NEARLY_ALL * (level - looks.values[0]):
+        shape = "step"
+    elif (
+        until - looks.times[0] <= MAJORITY * looks.length
+        and len(grown) > 3
+        and estimators.bend(grown.times, grown.values)[0] < MAJORITY
+    ):
+        shape = "warm-up"
+    plateau = None if shape == "step" else Plateau(level, math.ceil(until))
+    measured = since.rate() if len(since) > 2 else None
+    return looks.verdict(shape, "no", plateau=plateau, measured=measured)
 
 
-def even_counts(looks: Looks) -> list[int]:
-    """Return the looks at which a count rose, if it rose evenly to the end; else an empty list.
+def even_counts(looks: Looks) -> SeriesVerdict | None:
+    """Return growth for a count that rose by the same amount at even distances, to the end.
 
-    All rises must be equal and at even distances. Exact counts need three rises, as any trend needs
-    three looks.
+    Counts are exact, so three rises are proof. None for other series, and if it rose at every look.
     """
     changes = looks.changes
     rises = [i for i, change in enumerate(changes, 1) if change]
     sizes = {changes[i - 1] for i in rises}
     if not looks.integer or len(rises) < FEWEST_LOOKS or len(sizes) > 1 or min(sizes) < 0.0:
-        return []
+        return None
     begun = [looks.times[i] for i in rises]
     waits = [b - a for a, b in pairwise(begun)]
     longest = max(waits)
     late = looks.times[-1] - begun[-1] > longest or begun[0] - looks.times[0] > longest + 1.0
-    return [] if late or longest - min(waits) > 1.0 else rises
-
-
-def beside_jumps(looks: Looks) -> Looks | None:
-    """Return a series without its one or two upward jumps; None if it has none, or more."""
-    jumps = dict(looks.jumps())
-    if not 0 < len(jumps) <= 2 or min(jumps.values()) < 0.0:
+    if late or longest - min(waits) > 1.0 or len(rises) == len(looks) - rises[0]:
         return None
-    others = [change for i, change in enumerate(looks.changes, 1) if i not in jumps]
-    if min(others, default=0.0) <= looks.noise_floor:
-        return None
-    heights = list(accumulate(jumps.get(i, 0.0) for i in range(len(looks))))
-    return looks.with_values([v - h for v, h in zip(looks.values, heights, strict=True)])
+    size, wait = sizes.pop(), (begun[-1] - begun[0]) / len(waits)
+    return looks.verdict(
+        "growing",
+        "yes",
+        Reason("even rises", (size,), (wait, len(rises))),
+        started=begun[0],
+        detectable=size / wait,
+        measured=(size / wait, (size / wait, size / wait)),
+    )

@@ -15,7 +15,6 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from operator import mul
-from typing import NamedTuple
 
 from leakguard.analysis.series.estimators import ROUNDING
 
@@ -26,8 +25,7 @@ from leakguard.analysis.series.estimators import ROUNDING
 _RATIOS = (0.0, 0.001, 0.01, 0.1, 1.0, math.inf)
 NOISES = len(_RATIOS)
 # The number of positions, evenly over the run, at which a ramp may start or end. Chosen: the cost
-# of a fit grows with the square of this number, and positions in between are fitted later
-# (``Explanations.refine``).
+# of a fit grows with the square of this number. Worth: halved 2, doubled 0.
 PLACES = 16
 # Time constants of a saturation as multiples of the run's length, each at most twice the previous
 # time constant. Chosen: few, because each time constant adds fits, and time constants in between
@@ -35,13 +33,11 @@ PLACES = 16
 _TAUS = (0.02, 0.04, 0.07, 0.12, 0.2, 0.33, 0.5, 0.75, 1.0)
 # The longest time constant of a warm-up, as a share of the run. Chosen: 86 % of the warm-up is over
 # after two time constants, at 0.4 of the run. The other 0.6 of the run then shows whether memory
-# leaks.
+# leaks. Worth: halved 1, doubled 0.
 WARM_UP = 0.2
-# The fewest samples after the first sample of a ramp: four in all distinguish a line from a step.
-_FEWEST_AFTER = 3
-# How many saturations between those of the grid a noise model keeps. Chosen: one search asks for
-# about twenty, and most series that grow ask for the same ones.
-_MOST_KEPT = 24
+# The fewest changes that growth must show if it starts after the first sample. Chosen: a buffer
+# that only begins to fill changes its size three times.
+_LATE = 4
 
 
 def dot(one: Iterable[float], other: Iterable[float]) -> float:
@@ -51,22 +47,6 @@ def dot(one: Iterable[float], other: Iterable[float]) -> float:
 
 # Indexes of two curves, and the three distinct entries of the inverse of their Gram matrix.
 Pair = tuple[int, int, float, float, float]
-
-
-class WhitenedStep(NamedTuple):
-    """A step under a noise model.
-
-    Attributes:
-        energy: the sum of squares of the whitened step.
-        column: the whitened step.
-        beside_ramps: the step with each ramp that may be growth.
-        beside_saturations: the step with each saturation.
-    """
-
-    energy: float
-    column: list[float]
-    beside_ramps: list[Pair]
-    beside_saturations: list[Pair]
 
 
 def solve(one: int, other: int, first: float, both: float, second: float) -> Pair | None:
@@ -95,7 +75,7 @@ class Design:
         n, last = len(times), times[-1]
         places = sorted({round(i * n / PLACES) for i in range(PLACES - 1)})
         self.starts = [s for s in places if s == 0 or s < n - 2]
-        self.growing = sum(s == 0 or s + _FEWEST_AFTER < n for s in self.starts[:-2] or [0])
+        self.growing = sum(s == 0 or s + _LATE < n for s in self.starts[:-2] or [0])
         self.taus = [tau * last for tau in _TAUS if tau * last > 0.5 * times[1]]
         self.warm_ups = sum(tau <= WARM_UP * last for tau in self.taus)
         self.curves = [self.ramp(start) for start in self.starts]
@@ -148,9 +128,6 @@ class Model:
             for j in range(ramps, ramps + design.warm_ups)
             if (solved := solve(i, j, self.energy[i], self._product(i, j), self.energy[j]))
         ]
-        self._design = design
-        self._steps: dict[int, WhitenedStep] = {}
-        self._saturations: dict[float, tuple[list[float], float]] = {}
 
     def _product(self, one: int, other: int) -> float:
         return dot(self.curves[one], self.curves[other])
@@ -166,34 +143,6 @@ class Model:
             surprises.append(surprise * scale)
             level += gain * surprise
         return surprises
-
-    def saturation(self, tau: float) -> tuple[list[float], float]:
-        """Return the whitened saturation with this time constant, and its energy."""
-        kept = self._saturations.get(tau)
-        if kept is None:
-            if len(self._saturations) >= _MOST_KEPT:
-                self._saturations.clear()
-            column = self.surprises(self._design.saturation(tau))
-            kept = self._saturations[tau] = column, dot(column, column)
-        return kept
-
-    def step(self, first: int) -> WhitenedStep:
-        """Return the step that is 0 before look ``first``, alone and beside the curves."""
-        if first not in self._steps:
-            self._steps[first] = self._step(first)
-        return self._steps[first]
-
-    def _step(self, first: int) -> WhitenedStep:
-        column = self.surprises(self._design.step(first))
-        own, ramps = dot(column, column), len(self._design.starts)
-
-        def beside(curves: Iterable[int]) -> list[Pair]:
-            solved = (solve(i, i, self.energy[i], dot(self.curves[i], column), own) for i in curves)
-            return [pair for pair in solved if pair is not None]
-
-        return WhitenedStep(
-            own, column, beside(range(self._design.growing)), beside(range(ramps, len(self.curves)))
-        )
 
 
 def _gains(times: Sequence[float], ratio: float) -> tuple[list[tuple[float, float]], float]:

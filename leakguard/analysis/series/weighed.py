@@ -4,46 +4,14 @@ from __future__ import annotations
 
 import math
 
+from leakguard.analysis.facts.reason import Reason
 from leakguard.analysis.series import shapes
 from leakguard.analysis.series.explanations import Fit, Kind
 from leakguard.analysis.series.looks import Looks
-from leakguard.analysis.series.verdict import (
-    EVEN_ODDS,
-    FAIR,
-    LESS_LIKELY,
-    UNLIKELY,
-    Growing,
-    Plateau,
-    SeriesVerdict,
-    Shape,
-)
+from leakguard.analysis.series.verdict import Growing, Plateau, SeriesVerdict, Shape
 from leakguard.analysis.series.wandering import PLACES, WARM_UP
 from leakguard.analysis.series.weighing import OVER, Weighing
 from leakguard.analysis.tolerance import FEWEST_LOOKS
-
-# If a series is undecided, the verdict gives the number of further samples that would decide
-# between growth and no growth, but only up to this number. Chosen: users do not wait for more.
-_HORIZON = 400
-# Confidence in growth, from 0 to 1, is a product of two factors (``_confidence``). The three values
-# are chosen, not calibrated.
-# _MISSING_LEAD: with n changes, the first factor is 1 - 0.8 / n, which is 0.6 for two changes, 0.73
-# for three, and 0.89 for seven.
-# _MISSING_WHEN_CLOSE: the second factor is 1 - 0.15 if the best benign explanation scores as well
-# as growth.
-# _LEAD: the 0.15 falls by a factor e for every 8 points by which growth scores better.
-_MISSING_LEAD, _MISSING_WHEN_CLOSE, _LEAD = 0.8, 0.15, 8.0
-# The limit of a log likelihood ratio, which is half the difference of two scores. At this limit, a
-# probability is already practically 0 or 1.
-_LARGEST_LOG_RATIO = 50.0
-
-_PLAIN: dict[Kind, str] = {
-    "wandering": "random drift",
-    "step": "a single step",
-    "two steps": "two steps",
-    "fill": "a buffer that is full",
-    "saturation": "a warm-up or a cache that saturates",
-    "step and saturation": "a step and a warm-up",
-}
 
 
 def leak(weighing: Weighing, growth: Fit) -> SeriesVerdict:
@@ -55,30 +23,19 @@ def leak(weighing: Weighing, growth: Fit) -> SeriesVerdict:
     begun = _start(weighing, growth)
     started = _first(looks, begun, rate)
     exact = len(set(grown.changes)) == 1
-    nearest = weighing.healthiest
-    lead = weighing.lead[nearest]
-    size = f"{'exactly' if exact else 'about'} {looks.describe(rate)}"
     return looks.verdict(
         "growing",
         "yes",
-        _confidence(len(grown) - 1, lead),
-        f"it grew by {size} per generation over {len(grown) - 1} steps, from generation "
-        f"{math.ceil(started)} on ({looks.describe(interval[0])} to "
-        f"{looks.describe(interval[1])}), with no sign of slowing down; {_PLAIN[nearest]} is the "
-        "best benign explanation, and it fits worse",
+        Reason(
+            "exact line" if exact else "line",
+            (rate, *interval),
+            (len(grown) - 1, math.ceil(started)),
+            weighing.healthiest,
+        ),
         started=started,
         detectable=weighing.detectable(growth),
-        ruled_out=tuple(
-            f"{_PLAIN[kind]}: its information criterion is worse by {worse:.1f}"
-            for kind, worse in sorted(weighing.lead.items(), key=lambda item: item[1])
-        ),
         measured=(rate, interval),
     )
-
-
-def _confidence(changes: int, lead: float) -> float:
-    close = _MISSING_WHEN_CLOSE * math.exp(-lead / _LEAD)
-    return (1.0 - _MISSING_LEAD / changes) * (1.0 - close)
 
 
 def _start(weighing: Weighing, growth: Fit) -> int:
@@ -136,91 +93,51 @@ def _broken(looks: Looks, start: int) -> float:
     return along * abs(along) / math.fsum((r - mean) ** 2 for r in ramp)
 
 
-def doubtful(weighing: Weighing, growth: Fit, shape: Shape, reason: str) -> SeriesVerdict:
-    """Return ``cannot tell`` if growth scores best but another sign contradicts it."""
+def doubtful(weighing: Weighing, growth: Fit, shape: Shape) -> SeriesVerdict:
+    """Return ``cannot tell`` if neither growth nor its absence is proven."""
     nearly = _nearly_over(weighing, growth) if shape == "filling" else None
     if nearly is not None:
         return nearly
-    looks = weighing.looks
-    rate, interval = weighing.rate(growth)
-    return looks.verdict(
-        shape,
-        "cannot tell",
-        EVEN_ODDS,
-        f"{reason}: {looks.describe(rate)} per generation recently",
-        detectable=weighing.detectable(growth),
-        more_rounds=weighing.generations(max(2, len(looks) // 4)),
-        measured=(rate, interval),
+    rate, least = weighing.rate(growth), weighing.detectable(growth)
+    more = None
+    if 0.0 < rate[0] < least < math.inf:
+        # The error of a slope falls with the power 3/2 of the length of a series.
+        more = weighing.looks.length * ((least / rate[0]) ** (2.0 / 3.0) - 1.0)
+    return weighing.looks.verdict(
+        shape, "cannot tell", detectable=least, more_rounds=more, measured=rate
     )
 
 
 def _nearly_over(weighing: Weighing, growth: Fit) -> SeriesVerdict | None:
     """Return that a curve near its plateau is no leak, however few its generations; else None."""
-    plateau = weighing.plateau()
-    if plateau is None or not weighing.saturates(growth):
+    found = weighing.plateau()
+    if found is None or not weighing.saturates(growth):
         return None
-    looks = weighing.looks
-    if plateau.left > OVER and looks.changes[-1] > OVER * max(looks.changes):
+    looks, (plateau, left) = weighing.looks, found
+    if left > OVER and looks.changes[-1] > OVER * max(looks.changes):
         return None
-    return looks.verdict(
-        "filling",
-        "no",
-        FAIR,
-        f"it grows less and less: {looks.describe(looks.changes[0])} at first, "
-        f"{looks.describe(looks.changes[-1])} in the last of {len(looks)} samples",
-        plateau=Plateau(plateau.value, plateau.round),
-        detectable=weighing.detectable(weighing.best["wandering"]),
-    )
+    least = weighing.detectable(weighing.best["wandering"])
+    return looks.verdict("filling", "no", plateau=plateau, detectable=least)
 
 
 def healthy(weighing: Weighing) -> SeriesVerdict:
-    """Return the verdict if a benign explanation is accepted."""
-    looks, kind = weighing.looks, weighing.healthiest
-    fit, lead = weighing.best[kind], weighing.lead[kind]
-    if kind == "wandering" and weighing.rises and weighing.growth is not None:
-        return _undecided(weighing, weighing.growth)
-    over = _over(weighing, kind, fit)
-    growing: Growing = "no" if over else "cannot tell"
-    plateau = _plateau(weighing, kind, fit)
-    end = _end(weighing, kind, fit)
-    likely = 1.0 / (1.0 + math.exp(min(_LARGEST_LOG_RATIO, max(-_LARGEST_LOG_RATIO, -0.5 * lead))))
-    return looks.verdict(
-        _shape(weighing, kind, fit),
-        growing,
-        1.0 - likely if over else min(EVEN_ODDS, max(UNLIKELY, likely)),
-        f"{_PLAIN[kind]} explains these {len(looks)} samples better than growth does"
-        + ("" if over else "; it is not over yet"),
-        stopped=end if over else None,
-        plateau=plateau,
-        detectable=weighing.detectable(fit),
-        more_rounds=None if over else weighing.generations(max(2, len(looks) // 8)),
-    )
-
-
-def _over(weighing: Weighing, kind: Kind, fit: Fit) -> bool:
-    """Return True if what the explanation describes is over, such as a step or a saturation."""
-    looks = weighing.looks
-    if "saturation" in kind:
-        plateau = weighing.plateau()
-        return plateau is not None and plateau.left <= OVER
-    if kind == "wandering":
-        return True
-    age = looks.times[-1] - looks.times[fit.end or 0]
-    return len(looks) - (fit.end or 0) > FEWEST_LOOKS and age >= shapes.REST * looks.length
-
-
-def _plateau(weighing: Weighing, kind: Kind, fit: Fit) -> Plateau | None:
+    """Return the verdict if a benign explanation is accepted, or if none is but growth neither."""
+    looks, kind, growth = weighing.looks, weighing.healthiest, weighing.growth
+    fit = weighing.best[kind]
+    if kind == "wandering" and weighing.rises and growth is not None:
+        if max(looks.changes) == looks.changes[-1] and shapes.one_dominates(looks.changes):
+            return looks.verdict("step", "cannot tell", detectable=weighing.detectable(growth))
+        return doubtful(weighing, growth, "filling" if weighing.slows(growth) else "growing")
+    shape, plateau, end = _shape(weighing, kind, fit), None, fit.end or 0
+    age = looks.times[-1] - looks.times[end]
+    over = len(looks) - end > FEWEST_LOOKS and age >= shapes.REST * looks.length
     if kind == "fill":
-        full = weighing.looks.since(fit.end or 0)
-        return Plateau(math.fsum(full.values) / len(full), math.ceil(full.times[0]))
-    curve = weighing.plateau() if kind == "saturation" else None
-    return None if curve is None else Plateau(curve.value, curve.round)
-
-
-def _end(weighing: Weighing, kind: Kind, fit: Fit) -> float | None:
-    if kind in ("step", "two steps", "fill"):
-        return weighing.at(fit.end or 0)
-    return None
+        full = looks.since(end)
+        plateau = Plateau(math.fsum(full.values) / len(full), math.ceil(full.times[0]))
+    if kind == "saturation" and (found := weighing.plateau()):
+        plateau, over = found[0], found[1] <= OVER
+    growing: Growing = "no" if over or kind == "wandering" else "cannot tell"
+    return looks.verdict(shape, growing, plateau=plateau, detectable=weighing.detectable(fit))
 
 
 def _shape(weighing: Weighing, kind: Kind, fit: Fit) -> Shape:
@@ -229,42 +146,6 @@ def _shape(weighing: Weighing, kind: Kind, fit: Fit) -> Shape:
     risen = (math.fsum(looks.values[-quarter:]) - math.fsum(looks.values[:quarter])) / quarter
     if kind == "wandering" or risen < shapes.FLAT * looks.span:
         return shapes.quiet_shape(looks)
-    if "saturation" not in kind:
+    if kind != "saturation":
         return "filling" if kind == "fill" else "step"
     return "warm-up" if (fit.tau or 0.0) <= WARM_UP * len(looks) else "filling"
-
-
-def _undecided(weighing: Weighing, growth: Fit) -> SeriesVerdict:
-    """Return the verdict if neither growth nor its absence is proven."""
-    looks = weighing.looks
-    risen = looks.describe(looks.values[-1] - looks.values[0])
-    if max(looks.changes) == looks.changes[-1] and shapes.one_dominates(looks.changes):
-        return looks.verdict(
-            "step", "cannot tell", UNLIKELY,
-            f"it rose by {looks.describe(looks.changes[-1])} at the end of {len(looks)} samples: "
-            "the next ones decide between a step and growth",
-            detectable=weighing.detectable(growth), more_rounds=FEWEST_LOOKS * looks.gap,
-        )  # fmt: skip
-    slows = weighing.slows(growth)
-    if slows and (nearly := _nearly_over(weighing, growth)):
-        return nearly
-    return looks.verdict(
-        "filling" if slows else "growing",
-        "cannot tell",
-        LESS_LIKELY,
-        f"it rose by {risen} in {len(looks)} samples, which is too little or too uneven to tell "
-        "growth from settling down",
-        detectable=weighing.detectable(growth),
-        more_rounds=_more_rounds(weighing, growth),
-        measured=weighing.rate(growth),
-    )
-
-
-def _more_rounds(weighing: Weighing, growth: Fit) -> float | None:
-    """Return how many more generations would decide at the observed rate; None if too many."""
-    n = len(weighing.looks)
-    rate, _ = weighing.rate(growth)
-    for length in range(n + 1, n + _HORIZON):
-        if rate > weighing.detectable(growth, length):
-            return weighing.generations(length - n)
-    return None

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from leakguard.analysis.facts import measured as m
 from leakguard.analysis.facts.measured import MetricGrows
 from leakguard.analysis.growth import Evidence, Growth
+from leakguard.analysis.words.series import why_it_grows
 from leakguard.model.metric import METRICS
 from leakguard.model.units import format_bytes, format_change, format_number
 
@@ -47,7 +48,8 @@ def grows(metric: MetricGrows) -> str:
     """Return the growth of a number of the process."""
     name = METRICS[metric.metric].words
     if metric.unit == "count":
-        return f"{name} grow by {format_number(metric.rate)} per generation: {metric.why}"
+        why = why_it_grows(metric.why, metric.unit)
+        return f"{name} grow by {format_number(metric.rate)} per generation: {why}"
     low, high = map(format_bytes, metric.interval)
     return f"{name} grows by {format_change(metric.rate)} per generation ({low} to {high})"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from leakguard.analysis.facts.excluded import Excluded, NotFilling
+from leakguard.analysis.words.series import why_it_grows
 from leakguard.model.metric import METRICS
 
 _SAID = {
@@ -19,7 +20,9 @@ def excluded(explanation: Excluded) -> str:
     """Return which explanation was rejected, and why."""
     if not isinstance(explanation, NotFilling):
         return _SAID[explanation]
-    why, like = explanation.why, explanation.like
+    like = explanation.like
+    unit = "count" if like is None else METRICS[like].unit
+    why = why_it_grows(explanation.why, unit)
     if like is not None:
         why = f"it rises as {METRICS[like].words} does, of which {why}"
     return f"not filling up and no warm-up: {why}"

@@ -14,7 +14,7 @@ from leakguard.analysis.words.fix import fix
 
 ANALYSIS = Path(str(leakguard.analysis.__file__)).parent
 # Where sentences may stand: ``words`` makes them, and ``knowledge`` has facts about libraries with
-# their advice, as data. ``series`` still gives the reason of each verdict as a sentence.
+# their advice, as data. ``series`` says what is wrong with its arguments.
 ALLOWED = ("words", "knowledge", "series")
 _WORDS = 4
 

@@ -139,20 +139,9 @@ def test_warm_up_names_the_level_it_settles_on():
         assert verdict.plateau.value == pytest.approx(20.0, abs=1.0)
 
 
-def test_noise_is_estimated_within_a_third():
-    for verdict in judged(LEAKS["linear"]):
-        assert verdict.noise == pytest.approx(1.0, abs=0.35)
-
-
 def test_cleared_noise_says_what_it_could_not_have_seen():
     for verdict in judged(HEALTHY["white noise"]):
         assert 0.0 < verdict.detectable < 0.2
-
-
-def test_leak_names_the_healthy_explanations_it_beat():
-    verdict = judged(LEAKS["linear"])[0]
-    assert any("random drift" in ruled_out for ruled_out in verdict.ruled_out)
-    assert any("saturates" in ruled_out for ruled_out in verdict.ruled_out)
 
 
 def test_thousand_rounds_are_judged_in_blocks():

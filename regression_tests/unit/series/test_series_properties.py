@@ -26,15 +26,16 @@ few_or_many = st.one_of(st.lists(whole, max_size=12), st.lists(whole, min_size=1
 @example([50.0, 40.0, *[30.0] * 20], True, 2)
 @example([1e300 * t for t in range(30)], False, 2)
 @example([1.0] * 30 + [1.0 + 2.0**-52] * 5, False, 2)
+@example([1.0, 0.0, -1.7e-296, -1.7e-296, 0.0], True, 0)
 def test_any_finite_series_is_judged(values: list[float], integer: bool, warmup: int):
     verdict = judge_series(values, integer=integer, warmup=warmup)
     assert verdict.growing in ("yes", "no", "cannot tell")
     assert 0.0 < verdict.confidence < 1.0
     assert verdict.interval[0] <= verdict.rate <= verdict.interval[1]
     assert verdict.detectable >= 0.0
-    assert verdict.reason
+    assert bool(verdict.reason) == (verdict.growing == "yes")
     assert (verdict.started is not None) == (verdict.growing == "yes")
-    assert not any(math.isnan(x) for x in (verdict.rate, verdict.noise, verdict.detectable))
+    assert not any(math.isnan(x) for x in (verdict.rate, verdict.detectable))
 
 
 @given(few_or_many, st.integers(-10_000, 10_000), st.booleans())
@@ -44,7 +45,6 @@ def test_adding_a_constant_changes_no_verdict(values: list[float], constant: int
     there = judge_series([value + constant for value in values], integer=integer)
     assert (here.shape, here.growing, here.started) == (there.shape, there.growing, there.started)
     assert here.rate == pytest.approx(there.rate, rel=1e-6, abs=1e-9)
-    assert here.noise == pytest.approx(there.noise, rel=1e-6, abs=1e-9)
 
 
 @given(few_or_many, st.integers(-20, 20))
