@@ -19,6 +19,8 @@ from typing import Any
 import leakguard.analysis
 
 PACKAGE = "leakguard.analysis"
+#: What decides nothing: values, and the sentences that are made of them.
+_TOLD = (f"{PACKAGE}.facts", f"{PACKAGE}.words")
 FACTORS = {"halved": 0.5, "doubled": 2.0}
 #: How a finder is another.
 NOTHING = "finds nothing"
@@ -121,7 +123,8 @@ def _answers(function: _Function) -> str:
 
 
 def _modules() -> Iterator[tuple[str, ast.Module]]:
-    for found in pkgutil.walk_packages(leakguard.analysis.__path__, f"{PACKAGE}."):
+    names = pkgutil.walk_packages(leakguard.analysis.__path__, f"{PACKAGE}.")
+    for found in (found for found in names if not found.name.startswith(_TOLD)):
         file = Path(str(importlib.import_module(found.name).__file__))
         yield found.name, ast.parse(file.read_text(encoding="utf-8"))
 
