@@ -4,10 +4,10 @@ Read ``diagnosis`` first: it shows all steps on one page. Each file in ``sources
 of thing from the run: types, containers, gauges, cycles, metrics of the process, and so on. It
 returns a ``Growth`` if ``series/``, the only judge of a list of numbers, finds growth.
 
-``account`` subtracts what one growth explains of another: a gauge explains its buffer, a container
-its objects, and objects their memory. ``object_defects`` decides which types and which container
-belong together, with ``group`` and ``group_holders``. Growth that must be reported is a ``Row``;
-healthy growth is ``Harmless``, with the reason.
+``settlement`` enters each growth in the ``ledger`` of a run. ``claims`` decide what explains what:
+a gauge explains its buffer, a container its objects, and objects their memory. ``objects`` begins
+with containers that grow by themselves; of what they leave, ``holders`` says who holds it. Growth
+that must be reported is a ``Row``; healthy growth is ``Harmless``, with the reason.
 
 ``evidence`` alone decides how many measurements make a leak. ``place_in_loop`` finds phase and
 start. ``naming`` makes the ``Finding``, with the allocating line from ``origin`` and the date from

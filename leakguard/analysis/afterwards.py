@@ -17,28 +17,28 @@ _AFTERWARDS = 8
 _CONFIRMING = ("live_memory", "heap_in_use", "rss", "rss_shared", "gpu_allocated")
 
 
-def went_on(case: Case, defect: Row) -> bool:
-    """Return whether a defect kept growing after the looks that saw it.
+def went_on(case: Case, row: Row) -> bool:
+    """Return whether a row kept growing after the looks that saw it.
 
     Growth that only some looks saw is a hypothesis. The memory of the last third of the run
     confirms or rejects it. Growth that is too small to be detected there counts as confirmed.
     """
-    seen = [_remembered_on(case, name, defect) for name in _CONFIRMING]
+    seen = [_remembered_on(case, name, row) for name in _CONFIRMING]
     known = [answer for answer in seen if answer is not None]
     return any(known) or not known
 
 
-def _remembered_on(case: Case, metric: str, defect: Row) -> bool | None:
+def _remembered_on(case: Case, metric: str, row: Row) -> bool | None:
     """Compare the halves of the run's last third; None if growth would go undetected there."""
     series = case.timeline.metric(metric)
     values = series.values
     late = values[-(len(values) // 3) :] if len(values) >= 3 * _AFTERWARDS else ()
     half = len(late) // 2
-    if not half or (defect.lead.since or 0) >= series.generations[-len(late)]:
+    if not half or (row.lead.since or 0) >= series.generations[-len(late)]:
         return None
     # From the middle of one half to that of the other: a run may not have recorded all generations.
     at = series.generations[-len(late) :]
-    expected = (defect.bytes_rate or 0.0) * (fmean(at[-half:]) - fmean(at[:half]))
+    expected = (row.bytes_rate or 0.0) * (fmean(at[-half:]) - fmean(at[:half]))
     if expected * 2 < NOTABLE_TOTAL or expected < 2 * _scatter(late, at):
         return None
     if max(values) - values[0] < WENT_ON_SHARE * expected:

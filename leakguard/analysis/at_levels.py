@@ -1,4 +1,4 @@
-"""Judges a run at each of its levels, and tells at which of them a defect grows."""
+"""Judges a run at each of its levels, and tells at which of them a row grows."""
 
 from __future__ import annotations
 
@@ -107,20 +107,20 @@ def _in_generations(finding: Finding, rounds: OuterRounds, whole: Case) -> Findi
 
 
 def _joined(found: Sequence[Finding], outer: Sequence[Finding]) -> list[Finding]:
-    """Return the findings of two levels together; each defect is told once, at its clearest.
+    """Return the findings of two levels together; each row is told once, at its clearest.
 
     A finding with a holder tells more than memory that grows, and a leak more than a suspicion.
     """
     told = list(found)
     for new in outer:
-        alike = [old for old in told if _same_defect(old, new)]
+        alike = [old for old in told if _is_same(old, new)]
         if all(_clarity(new) > _clarity(old) for old in alike):
             told = [old for old in told if old not in alike] + [new]
     return told
 
 
-def _same_defect(one: Finding, other: Finding) -> bool:
-    """Return whether two findings are of one defect, as far as they name it.
+def _is_same(one: Finding, other: Finding) -> bool:
+    """Return whether two findings are of one row, as far as they name it.
 
     Memory without a holder may be that of any other finding.
     """

@@ -36,13 +36,13 @@ _OUTSIDE_OF_ALLOCATORS = frozenset({"mapped", "address_space", "rss_shared", "pr
 _TYPES = 4
 
 
-def balance_of(case: Case, defects: Iterable[Row], cleared: Iterable[Harmless]) -> Balance | None:
+def balance_of(case: Case, rows: Iterable[Row], cleared: Iterable[Harmless]) -> Balance | None:
     """Return how much of the growth of live memory is explained; None if it does not grow."""
     memory = case.memory()
     if memory is None or not memory.may_grow:
         return None
     growth = memory.verdict.rate
-    found, healthy = explained(memory, defects, cleared)
+    found, healthy = explained(memory, rows, cleared)
     found = min(found, growth)
     return Balance(growth, found, min(healthy, growth - found), daily(case, growth))
 
@@ -63,11 +63,11 @@ def _healthy_bytes(item: Harmless, memory: Judged) -> float:
     return memory.verdict.rate if item.metric == memory.series.name else 0.0
 
 
-def _explains_nothing(defect: Row) -> bool:
+def _explains_nothing(row: Row) -> bool:
     return (
-        defect.lead.source == "rest"
-        or defect.kind in _ELSEWHERE
-        or defect.lead.name in _OUTSIDE_OF_ALLOCATORS
+        row.lead.source == "rest"
+        or row.kind in _ELSEWHERE
+        or row.lead.name in _OUTSIDE_OF_ALLOCATORS
     )
 
 
@@ -84,23 +84,23 @@ def is_trifle(item: Harmless, memory: Judged) -> bool:
     return item.metric == memory.series.name and item.pattern == "growing"
 
 
-def unexplained(case: Case, growth: Growth, defects: Sequence[Row], balance: Balance) -> Row | None:
-    """Return the unexplained rest as a defect, if objects became larger by as much.
+def unexplained(case: Case, growth: Growth, rows: Sequence[Row], balance: Balance) -> Row | None:
+    """Return the unexplained rest as a row, if objects became larger by as much.
 
-    Else it is a defect if it is a large share, or if a line made it.
+    Else it is a row if it is a large share, or if a line made it.
     """
     rest = balance.rest
     apart = replace(growth, rate=rest, bytes_rate=rest, interval=None)
-    larger = extended(case, apart, {name for defect in defects for name in _types_of(defect)})
+    larger = extended(case, apart, {name for row in rows for name in _types_of(row)})
     if larger is not None and larger.holder is not None:
         return Row(larger, phase=growth.phase, bytes_rate=rest)
     if rest < _MADE_BY_A_LINE * balance.growth:
         return None
-    if rest < PLURALITY * balance.growth and born_elsewhere(case, rest, defects) is None:
+    if rest < PLURALITY * balance.growth and born_elsewhere(case, rest, rows) is None:
         return None
-    phase = _phase_of_rest(case.contribution(growth.name, growth.since), defects, rest)
+    phase = _phase_of_rest(case.contribution(growth.name, growth.since), rows, rest)
     beside = Unexplained(growth.name, balance.growth, balance.findings + balance.healthy)
-    found: tuple[Measured | None, ...] = (beside, _where(case), _types_that_rose(case, defects))
+    found: tuple[Measured | None, ...] = (beside, _where(case), _types_that_rose(case, rows))
     lead = Growth(
         "rest",
         "unexplained growth",
@@ -117,19 +117,19 @@ def unexplained(case: Case, growth: Growth, defects: Sequence[Row], balance: Bal
     return Row(lead, phase=phase, bytes_rate=rest)
 
 
-def _types_of(defect: Row) -> Iterator[str]:
-    """Yield the types that a defect tells of, and the type of its container's entries."""
-    for growing in (defect.lead, *defect.beside, *filter(None, (defect.container,))):
+def _types_of(row: Row) -> Iterator[str]:
+    """Yield the types that a row tells of, and the type of its container's entries."""
+    for growing in (row.lead, *row.beside, *filter(None, (row.container,))):
         yield growing.type or growing.name
 
 
-def _phase_of_rest(added: Contribution, defects: Iterable[Row], rest: float) -> str | None:
+def _phase_of_rest(added: Contribution, rows: Iterable[Row], rest: float) -> str | None:
     """Return the phase that adds most of the rest, once the bytes of findings are subtracted."""
     left = {phase: size for phase, size in added.usual.items() if phase and "/" not in phase}
-    for defect in defects:
-        outer = (defect.phase or "").partition("/")[0]
+    for row in rows:
+        outer = (row.phase or "").partition("/")[0]
         if outer in left:
-            left[outer] -= defect.bytes_rate or 0.0
+            left[outer] -= row.bytes_rate or 0.0
     most = max(left, key=lambda phase: left[phase], default=None)
     return most if most is not None and left[most] >= MAJORITY * rest else None
 
@@ -144,13 +144,13 @@ def _where(case: Case) -> Allocators | None:
     return Allocators(parts) if parts else None
 
 
-def _types_that_rose(case: Case, defects: Iterable[Row]) -> TypesRose | None:
-    """Name the types outside the defects that gained most bytes from the first look to the last."""
+def _types_that_rose(case: Case, rows: Iterable[Row]) -> TypesRose | None:
+    """Name the types outside the rows that gained most bytes from the first look to the last."""
     looks = case.timeline.counted_since(None)
     if len(looks) < 2:
         return None
     (first, before), *_, (last, after) = looks
-    told = {growing.name for d in defects for growing in (d.lead, *d.beside)}
+    told = {growing.name for d in rows for growing in (d.lead, *d.beside)}
     rose = {
         name: (entry.bytes or 0) - (((known := before.types.get(name)) and known.bytes) or 0)
         for name, entry in after.types.items()

@@ -17,22 +17,22 @@ from leakguard.analysis.live_memory import gained
 from leakguard.analysis.row import Row, with_native
 
 
-def in_front_of(defects: Iterable[Row], growth: Growth, *, made_elsewhere: bool) -> Row | None:
-    """Return the defect of the objects that own growth of live memory; None if none do.
+def in_front_of(rows: Iterable[Row], growth: Growth, *, made_elsewhere: bool) -> Row | None:
+    """Return the row of the objects that own growth of live memory; None if none do.
 
     Native memory belongs to objects that grow in the same phase, if the phase of both is known. If
-    births saw it ``made_elsewhere``, at a line of no defect, it does not belong to handles, which
+    births saw it ``made_elsewhere``, at a line of no row, it does not belong to handles, which
     are known by the names of their classes: births see what they allocate at their own line.
     """
     if growth.kind not in ("autograd", "native"):
         return None
     phases = (growth.phase, None)
-    owners = (d for d in defects if _owns_memory(d, made_elsewhere) and (d.phase in phases))
+    owners = (d for d in rows if _owns_memory(d, made_elsewhere) and (d.phase in phases))
     return next(owners, None)
 
 
 def with_memory_behind(front: Row, growth: Growth, rest: float) -> Row:
-    """Return a defect with the ``rest`` of the growth of live memory as its own.
+    """Return a row with the ``rest`` of the growth of live memory as its own.
 
     A line of the program asks for what lies behind objects of a library, so none of it is native.
     """
@@ -48,12 +48,12 @@ def with_memory_behind(front: Row, growth: Growth, rest: float) -> Row:
     return replace(whole, lead=lead, native_rate=0.0)
 
 
-def _owns_memory(defect: Row, made_elsewhere: bool) -> bool:
-    is_frozen = defect.lead.name == "gc_frozen"
-    owns = is_frozen or _is_of_an_extension(defect) or defect.kind == "autograd"
-    return owns or (is_handle(defect.lead.type) and not made_elsewhere)
+def _owns_memory(row: Row, made_elsewhere: bool) -> bool:
+    is_frozen = row.lead.name == "gc_frozen"
+    owns = is_frozen or _is_of_an_extension(row) or row.kind == "autograd"
+    return owns or (is_handle(row.lead.type) and not made_elsewhere)
 
 
-def _is_of_an_extension(defect: Row) -> bool:
-    holder = None if defect.container is None else defect.container.holder
+def _is_of_an_extension(row: Row) -> bool:
+    holder = None if row.container is None else row.container.holder
     return holder is not None and "extension" in holder.traits

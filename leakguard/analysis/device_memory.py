@@ -11,62 +11,60 @@ from leakguard.analysis.holders import holder_of_device
 from leakguard.analysis.row import Row
 from leakguard.analysis.tolerance import MAJORITY
 
-# Kinds of defects whose bytes have those of tensors on devices in them.
+# Kinds of rows whose bytes have those of tensors on devices in them.
 _OF_TENSORS = ("tensors", "autograd")
 
 
 def shared_out(
-    case: Case, defects: Sequence[Row], filling: Sequence[Growth], growth: Growth
+    case: Case, rows: Sequence[Row], filling: Sequence[Growth], growth: Growth
 ) -> list[Row]:
-    """Return the defects with what they gain on a GPU; one more if they do not keep most of it.
+    """Return the rows with what they gain on a GPU; one more if they do not keep most of it.
 
     ``growth`` is what the GPU gained. ``filling`` are containers with a bound, which may keep it
     as well.
     """
     holder = holder_of_device(case, growth)
-    known = _shared_out([_held(defect, holder) for defect in defects], filling, growth)
+    known = _shared_out([_held(row, holder) for row in rows], filling, growth)
     if known is not None:
         return known
     phase = growth.phase
-    return [*defects, Row(growth, (), holder, phase, bytes_rate=growth.bytes_rate)]
+    return [*rows, Row(growth, (), holder, phase, bytes_rate=growth.bytes_rate)]
 
 
-def _held(defect: Row, holder: Growth | None) -> Row:
-    """Return a defect of tensors with the holder on the GPU if it has none."""
-    is_free = defect.held_by is None and defect.kind in _OF_TENSORS
-    return replace(defect, container=holder) if is_free else defect
+def _held(row: Row, holder: Growth | None) -> Row:
+    """Return a row of tensors with the holder on the GPU if it has none."""
+    is_free = row.held_by is None and row.kind in _OF_TENSORS
+    return replace(row, container=holder) if is_free else row
 
 
-def _shared_out(
-    defects: Sequence[Row], filling: Sequence[Growth], growth: Growth
-) -> list[Row] | None:
-    """Return the defects with what they gain on a GPU; None if they do not keep most of it."""
+def _shared_out(rows: Sequence[Row], filling: Sequence[Growth], growth: Growth) -> list[Row] | None:
+    """Return the rows with what they gain on a GPU; None if they do not keep most of it."""
     rate = growth.rate or 0.0
-    gains = [_gain(defect) for defect in defects]
+    gains = [_gain(row) for row in rows]
     kept = sum(gains) + sum(container.on_devices(container.rate) for container in filling)
     if kept < MAJORITY * rate:
         return None
     most = min(1.0, rate / kept) if kept else 0.0
     return [
-        _with(defect, most * gain, growth.phase if gain >= MAJORITY * rate else None)
-        for defect, gain in zip(defects, gains, strict=True)
+        _with(row, most * gain, growth.phase if gain >= MAJORITY * rate else None)
+        for row, gain in zip(rows, gains, strict=True)
     ]
 
 
-def _gain(defect: Row) -> float:
-    container, lead = defect.container or defect.lead, defect.lead
+def _gain(row: Row) -> float:
+    container, lead = row.container or row.lead, row.lead
     are_leads = container.holder is not None and lead.type == container.holder.element
     on_devices = container.on_devices(lead.rate if are_leads else container.rate)
     # What a holder has on devices was measured; of what nobody holds it is not known.
-    unknown = defect.held_by is None and defect.kind in _OF_TENSORS
-    return on_devices or (defect.bytes_rate or 0.0 if unknown else 0.0)
+    unknown = row.held_by is None and row.kind in _OF_TENSORS
+    return on_devices or (row.bytes_rate or 0.0 if unknown else 0.0)
 
 
-def _with(defect: Row, gain: float, phase: str | None) -> Row:
-    """Return a defect with its gain on devices, and with the phase of most of that if it has none.
+def _with(row: Row, gain: float, phase: str | None) -> Row:
+    """Return a row with its gain on devices, and with the phase of most of that if it has none.
 
     The gain is not added to bytes that have it, as those of tensors do.
     """
-    known = defect.bytes_rate or 0.0
+    known = row.bytes_rate or 0.0
     size = known if known >= MAJORITY * gain else known + gain
-    return replace(defect, bytes_rate=size or defect.bytes_rate, phase=defect.phase or phase)
+    return replace(row, bytes_rate=size or row.bytes_rate, phase=row.phase or phase)

@@ -100,7 +100,7 @@ def _phase_growth(case: Case, verdict: Verdict) -> dict[str, float]:
 
 
 def _rank(finding: Finding) -> tuple[int, bool, float, float]:
-    """Order by verdict, the program's own defects before those of libraries, then by size."""
+    """Order by verdict, the program's own rows before those of libraries, then by size."""
     return (
         -SEVERITY[finding.verdict],
         finding.library is not None,

@@ -34,17 +34,15 @@ def filling_container(container: Growth) -> Harmless:
     )
 
 
-def ended(defect: Row) -> Harmless:
+def ended(row: Row) -> Harmless:
     """Clear growth that some looks saw and that then stopped."""
-    lead = defect.lead
-    name = defect.held_by or lead.type or lead.name
+    lead = row.lead
+    name = row.held_by or lead.type or lead.name
     last = lead.judged.series.generations[-1] if lead.judged is not None else 0
     return Harmless(name, "step", Ended(last))
 
 
-def held_more(
-    case: Case, defects: Sequence[Row], cleared: Sequence[Harmless]
-) -> Iterator[Harmless]:
+def held_more(case: Case, rows: Sequence[Row], cleared: Sequence[Harmless]) -> Iterator[Harmless]:
     """Clear what containers gained in looks that are too few to tell whether it goes on.
 
     Everything that grew is told. A container counts here if it could hold all that the program has
@@ -55,8 +53,8 @@ def held_more(
     if len(looks) <= FEWEST_LOOKS or not held or held[-1][0] != looks[-1][0]:
         return
     told = {c.metric for c in cleared}
-    told |= {str(g.type) for d in defects for g in (d.lead, *d.beside)}
-    told |= {str(d.held_by) for d in defects}
+    told |= {str(g.type) for d in rows for g in (d.lead, *d.beside)}
+    told |= {str(d.held_by) for d in rows}
     since = looks[0][0]
     for holder in held[-1][1]:
         gained = _gained_in_each(looks, holder.element)
@@ -80,7 +78,7 @@ def _is_own(name: str) -> bool:
     return is_users(name) or name in KINDS
 
 
-def negligible(defect: Row) -> Harmless:
+def negligible(row: Row) -> Harmless:
     """Clear objects that add a few bytes per generation."""
-    rate, name = defect.bytes_rate or 0.0, defect.held_by or defect.lead.type or defect.lead.name
-    return Harmless(name, defect.lead.pattern, FewBytes(rate))
+    rate, name = row.bytes_rate or 0.0, row.held_by or row.lead.type or row.lead.name
+    return Harmless(name, row.lead.pattern, FewBytes(rate))

@@ -1,4 +1,4 @@
-"""From a defect to a finding: what a user reads, in the terms of the user's program."""
+"""From a row to a finding: what a user reads, in the terms of the user's program."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _COMPANIONS = 3
 _HEX_DIGITS = 12
 
 
-def named(case: Case, defect: Row) -> Finding:
-    """Return the finding of a defect, with origin, library and forecast if they are known."""
+def named(case: Case, row: Row) -> Finding:
+    """Return the finding of a row, with origin, library and forecast if they are known."""
     packages = case.run.info.packages
-    finding = _with_holder_sought(case.run, _traced(case, defect))
+    finding = _with_holder_sought(case.run, _traced(case, row))
     finding = with_library(replace(finding, kept_at=_kept_at(case.run, finding)), packages)
     if finding.library is None and finding.kind == "native":
-        finding = _with_native_fix(case.run, finding, defect.lead.fix)
+        finding = _with_native_fix(case.run, finding, row.lead.fix)
     return with_forecast(case, finding)
 
 
@@ -49,16 +49,16 @@ def _with_native_fix(run: Run, finding: Finding, chosen: Fix | None) -> Finding:
     return replace(finding, fix=native_without_line(run)) if chosen == "native" else finding
 
 
-def _traced(case: Case, defect: Row) -> Finding:
+def _traced(case: Case, row: Row) -> Finding:
     """Return the finding with the line that made its objects.
 
     Native memory of the objects is left out while the line is searched, because no line makes it.
     """
-    finding = _finding(case, defect)
-    if defect.birth is not None and defect.birth.place is not None:
-        return with_birthplace(finding, defect.birth.place)
+    finding = _finding(case, row)
+    if row.birth is not None and row.birth.place is not None:
+        return with_birthplace(finding, row.birth.place)
     size = finding.bytes_per_generation
-    own = size if size is None else size - defect.native_rate
+    own = size if size is None else size - row.native_rate
     traced = with_origin(case.run, replace(finding, bytes_per_generation=own))
     return replace(traced, bytes_per_generation=size)
 
@@ -109,27 +109,27 @@ def _proof(case: Case, holder: Holder | None) -> Proof | None:
     return next((p for p in tried if holder is not None and p.held_by == holder.path), None)
 
 
-def _finding(case: Case, defect: Row) -> Finding:
-    lead, container = defect.lead, defect.container
+def _finding(case: Case, row: Row) -> Finding:
+    lead, container = row.lead, row.container
     holder = (container or lead).holder
     since = _since(case, lead, container)
-    since = since if defect.birth is None else defect.birth.began(since)
-    evidence = witnesses(case, lead, container, defect.phase, since)
-    shown = lead.shown or case.shown(defect.phase)
+    since = since if row.birth is None else row.birth.began(since)
+    evidence = witnesses(case, lead, container, row.phase, since)
+    shown = lead.shown or case.shown(row.phase)
     return Finding(
-        fingerprint=_fingerprint(defect, holder),
-        kind=defect.kind,
+        fingerprint=_fingerprint(row, holder),
+        kind=row.kind,
         verdict=verdict(lead, evidence),
         pattern=lead.pattern,
-        reason=reason(lead, evidence, [g.name for g in defect.beside[:_COMPANIONS]]),
-        phase=defect.phase,
+        reason=reason(lead, evidence, [g.name for g in row.beside[:_COMPANIONS]]),
+        phase=row.phase,
         label=None if shown is None else shown.label,
         serial=None if shown is None else shown.serial,
         started_at=since,
         type=lead.type,
-        counts=_counts_by_generation(case, lead, defect.phase),
+        counts=_counts_by_generation(case, lead, row.phase),
         count_per_generation=_count_rate(lead),
-        bytes_per_generation=defect.bytes_rate,
+        bytes_per_generation=row.bytes_rate,
         interval=lead.interval,
         retained_bytes=holder.retained_bytes if holder else None,
         held_by=holder.path if holder else None,
@@ -161,13 +161,13 @@ def _way(lead: Growth, holder: Holder | None) -> tuple[Hop, ...]:
     return (*holder.trace, *holder.onward) if reaches else holder.trace
 
 
-def _fingerprint(defect: Row, holder: Holder | None) -> str:
-    """Return the holder's fingerprint if it has one, else one made from the defect's names."""
-    lead = defect.lead
+def _fingerprint(row: Row, holder: Holder | None) -> str:
+    """Return the holder's fingerprint if it has one, else one made from the row's names."""
+    lead = row.lead
     if lead.source in ("type", "container") and holder is not None and holder.fingerprint:
         return holder.fingerprint
     if lead.source == "metric" or (lead.source == "type" and holder is None):
-        return fingerprint(lead.source, lead.name, defect.phase)
+        return fingerprint(lead.source, lead.name, row.phase)
     place = holder.path if holder is not None and lead.source in ("type", "copies") else None
     return fingerprint(lead.source, lead.type, lead.name, place)
 

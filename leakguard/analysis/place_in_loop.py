@@ -1,4 +1,4 @@
-"""Finds the phase and the start of a defect, from several numbers together."""
+"""Finds the phase and the start of a row, from several numbers together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A defect: one thing to report, with what grows, what holds it, and where it was made."""
+"""A row: one thing to report, with what grows, what holds it, and where it was made."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Row:
     """One thing to report: the growth it is named after, what grows with it, and what holds it.
 
     Attributes:
-        lead: the growth that the defect is named after.
+        lead: the growth that the row is named after.
         beside: other types that grow for the same reason.
         container: the container that holds the growing objects; None if none was found.
         phase: the phase that adds the objects.
-        bytes_rate: bytes per generation that belong to this defect alone; None if unknown.
+        bytes_rate: bytes per generation that belong to this row alone; None if unknown.
         native_rate: the part of ``bytes_rate`` that C code allocates for the objects and that no
             line of Python makes.
         birth: where and when the objects were made; None if births do not show it.
@@ -64,46 +64,46 @@ class Row:
         return None if holder is None else holder.path
 
 
-def with_birth(case: Case, defect: Row, others: Sequence[Row] = ()) -> Row:
-    """Return a defect with the births of what it gains, and with the phase that births show.
+def with_birth(case: Case, row: Row, others: Sequence[Row] = ()) -> Row:
+    """Return a row with the births of what it gains, and with the phase that births show.
 
     What lines made for ``others``, or as the line of another, is no memory without a holder.
     """
     birth = None
-    if defect.held_by is not None:
-        birth = case.births.of_holder(defect.held_by)
-    elif defect.kind in _OF_BYTES:
-        birth = born_elsewhere(case, defect.bytes_rate or 0.0, others)
-    if birth is None and defect.lead.is_of_larger_objects:
+    if row.held_by is not None:
+        birth = case.births.of_holder(row.held_by)
+    elif row.kind in _OF_BYTES:
+        birth = born_elsewhere(case, row.bytes_rate or 0.0, others)
+    if birth is None and row.lead.is_of_larger_objects:
         told = set(map(line_of, others))
-        birth = case.births.of_one_piece(gained(defect.lead), defect.lead.since, told)
+        birth = case.births.of_one_piece(gained(row.lead), row.lead.since, told)
     if birth is None or birth.phase is None:
-        return replace(defect, birth=birth)
-    return replace(defect, birth=birth, phase=birth.phase or None)
+        return replace(row, birth=birth)
+    return replace(row, birth=birth, phase=birth.phase or None)
 
 
-def born_elsewhere(case: Case, rate: float, defects: Sequence[Row]) -> Birth | None:
-    """Return the births of about ``rate`` bytes per generation that no defect accounts for."""
-    holders = (defect.held_by for defect in defects)
-    return case.births.of_bytes(rate, set(map(line_of, defects)), filter(None, holders))
+def born_elsewhere(case: Case, rate: float, rows: Sequence[Row]) -> Birth | None:
+    """Return the births of about ``rate`` bytes per generation that no row accounts for."""
+    holders = (row.held_by for row in rows)
+    return case.births.of_bytes(rate, set(map(line_of, rows)), filter(None, holders))
 
 
-def line_of(defect: Row) -> str | None:
-    """Return the line that made what a defect gains; None if births do not tell it."""
-    place = None if defect.birth is None else defect.birth.place
+def line_of(row: Row) -> str | None:
+    """Return the line that made what a row gains; None if births do not tell it."""
+    place = None if row.birth is None else row.birth.place
     return None if place is None else place.place
 
 
-def with_native(defect: Row, rate: float, size: float) -> Row:
-    """Return a defect of objects and native memory that together grow by ``rate``.
+def with_native(row: Row, rate: float, size: float) -> Row:
+    """Return a row of objects and native memory that together grow by ``rate``.
 
     ``rate`` is in bytes per generation. ``size`` bytes of native memory are added to what the
     holder retains.
     """
-    own, container = defect.bytes_rate or 0.0, defect.container
-    defect = replace(defect, bytes_rate=rate, native_rate=max(rate - own, 0.0))
+    own, container = row.bytes_rate or 0.0, row.container
+    row = replace(row, bytes_rate=rate, native_rate=max(rate - own, 0.0))
     if container is None or container.holder is None:
-        return defect
+        return row
     kept = (container.holder.retained_bytes or 0) + int(size)
     held = replace(container.holder, retained_bytes=kept)
-    return replace(defect, container=replace(container, holder=held))
+    return replace(row, container=replace(container, holder=held))
