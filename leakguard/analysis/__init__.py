@@ -7,7 +7,7 @@ returns a ``Growth`` if ``series/``, the only judge of a list of numbers, finds 
 ``settlement`` enters each growth in the ``ledger`` of a run. ``claims`` decide what explains what:
 a gauge explains its buffer, a container its objects, and objects their memory. ``objects`` begins
 with containers that grow by themselves; of what they leave, ``holders`` says who holds it. Growth
-that must be reported is a ``Row``; healthy growth is ``Harmless``, with the reason.
+that must be reported is a ``LedgerRow``; healthy growth is ``Harmless``, with the reason.
 
 ``evidence`` alone decides how many measurements make a leak. ``place_in_loop`` finds phase and
 start. ``naming`` makes the ``Finding``, with the allocating line from ``origin`` and the date from

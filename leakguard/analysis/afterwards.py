@@ -7,7 +7,7 @@ from itertools import pairwise
 from statistics import fmean
 
 from leakguard.analysis.case import Case
-from leakguard.analysis.row import Row
+from leakguard.analysis.row import LedgerRow
 from leakguard.analysis.tolerance import NOTABLE_TOTAL, WENT_ON_SHARE
 
 # Generations that are enough to see whether growth continued. Chosen: two halves of four each,
@@ -17,7 +17,7 @@ _AFTERWARDS = 8
 _CONFIRMING = ("live_memory", "heap_in_use", "rss", "rss_shared", "gpu_allocated")
 
 
-def went_on(case: Case, row: Row) -> bool:
+def went_on(case: Case, row: LedgerRow) -> bool:
     """Return whether a row kept growing after the looks that saw it.
 
     Growth that only some looks saw is a hypothesis. The memory of the last third of the run
@@ -28,7 +28,7 @@ def went_on(case: Case, row: Row) -> bool:
     return any(known) or not known
 
 
-def _remembered_on(case: Case, metric: str, row: Row) -> bool | None:
+def _remembered_on(case: Case, metric: str, row: LedgerRow) -> bool | None:
     """Compare the halves of the run's last third; None if growth would go undetected there."""
     series = case.timeline.metric(metric)
     values = series.values

@@ -17,7 +17,7 @@ from leakguard.analysis.facts.measured import Allocators, Measured, TypesRose, U
 from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.live_memory import extended
 from leakguard.analysis.pace import daily
-from leakguard.analysis.row import Row, born_elsewhere
+from leakguard.analysis.row import LedgerRow, born_elsewhere
 from leakguard.analysis.tolerance import MAJORITY, PLURALITY
 from leakguard.model.balance import Balance
 from leakguard.model.finding import Kind
@@ -36,7 +36,9 @@ _OUTSIDE_OF_ALLOCATORS = frozenset({"mapped", "address_space", "rss_shared", "pr
 _TYPES = 4
 
 
-def balance_of(case: Case, rows: Iterable[Row], cleared: Iterable[Harmless]) -> Balance | None:
+def balance_of(
+    case: Case, rows: Iterable[LedgerRow], cleared: Iterable[Harmless]
+) -> Balance | None:
     """Return how much of the growth of live memory is explained; None if it does not grow."""
     memory = case.memory()
     if memory is None or not memory.may_grow:
@@ -48,7 +50,7 @@ def balance_of(case: Case, rows: Iterable[Row], cleared: Iterable[Harmless]) -> 
 
 
 def explained(
-    memory: Judged, rows: Iterable[Row], cleared: Iterable[Harmless]
+    memory: Judged, rows: Iterable[LedgerRow], cleared: Iterable[Harmless]
 ) -> tuple[float, float]:
     """Return the bytes per generation that rows have, and those that healthy growth has."""
     inside = (row for row in rows if not _explains_nothing(row))
@@ -63,7 +65,7 @@ def _healthy_bytes(item: Harmless, memory: Judged) -> float:
     return memory.verdict.rate if item.metric == memory.series.name else 0.0
 
 
-def _explains_nothing(row: Row) -> bool:
+def _explains_nothing(row: LedgerRow) -> bool:
     return (
         row.lead.source == "rest"
         or row.kind in _ELSEWHERE
@@ -84,7 +86,9 @@ def is_trifle(item: Harmless, memory: Judged) -> bool:
     return item.metric == memory.series.name and item.pattern == "growing"
 
 
-def unexplained(case: Case, growth: Growth, rows: Sequence[Row], balance: Balance) -> Row | None:
+def unexplained(
+    case: Case, growth: Growth, rows: Sequence[LedgerRow], balance: Balance
+) -> LedgerRow | None:
     """Return the unexplained rest as a row, if objects became larger by as much.
 
     Else it is a row if it is a large share, or if a line made it.
@@ -93,7 +97,7 @@ def unexplained(case: Case, growth: Growth, rows: Sequence[Row], balance: Balanc
     apart = replace(growth, rate=rest, bytes_rate=rest, interval=None)
     larger = extended(case, apart, {name for row in rows for name in _types_of(row)})
     if larger is not None and larger.holder is not None:
-        return Row(larger, phase=growth.phase, bytes_rate=rest)
+        return LedgerRow(larger, phase=growth.phase, bytes_rate=rest)
     if rest < _MADE_BY_A_LINE * balance.growth:
         return None
     if rest < PLURALITY * balance.growth and born_elsewhere(case, rest, rows) is None:
@@ -114,16 +118,16 @@ def unexplained(case: Case, growth: Growth, rows: Sequence[Row], balance: Balanc
         evidence=tuple(Evidence(growth.name, one) for one in found if one is not None),
         fix=FindRest(phase),
     )
-    return Row(lead, phase=phase, bytes_rate=rest)
+    return LedgerRow(lead, phase=phase, bytes_rate=rest)
 
 
-def _types_of(row: Row) -> Iterator[str]:
+def _types_of(row: LedgerRow) -> Iterator[str]:
     """Yield the types that a row tells of, and the type of its container's entries."""
     for growing in (row.lead, *row.beside, *filter(None, (row.container,))):
         yield growing.type or growing.name
 
 
-def _phase_of_rest(added: Contribution, rows: Iterable[Row], rest: float) -> str | None:
+def _phase_of_rest(added: Contribution, rows: Iterable[LedgerRow], rest: float) -> str | None:
     """Return the phase that adds most of the rest, once the bytes of findings are subtracted."""
     left = {phase: size for phase, size in added.usual.items() if phase and "/" not in phase}
     for row in rows:
@@ -144,7 +148,7 @@ def _where(case: Case) -> Allocators | None:
     return Allocators(parts) if parts else None
 
 
-def _types_that_rose(case: Case, rows: Iterable[Row]) -> TypesRose | None:
+def _types_that_rose(case: Case, rows: Iterable[LedgerRow]) -> TypesRose | None:
     """Name the types outside the rows that gained most bytes from the first look to the last."""
     looks = case.timeline.counted_since(None)
     if len(looks) < 2:

@@ -14,10 +14,12 @@ from leakguard.analysis.facts.measured import BehindExtension
 from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.knowledge import is_handle
 from leakguard.analysis.live_memory import gained
-from leakguard.analysis.row import Row, with_native
+from leakguard.analysis.row import LedgerRow, with_native
 
 
-def in_front_of(rows: Iterable[Row], growth: Growth, *, made_elsewhere: bool) -> Row | None:
+def in_front_of(
+    rows: Iterable[LedgerRow], growth: Growth, *, made_elsewhere: bool
+) -> LedgerRow | None:
     """Return the row of the objects that own growth of live memory; None if none do.
 
     Native memory belongs to objects that grow in the same phase, if the phase of both is known. If
@@ -31,7 +33,7 @@ def in_front_of(rows: Iterable[Row], growth: Growth, *, made_elsewhere: bool) ->
     return next(owners, None)
 
 
-def with_memory_behind(front: Row, growth: Growth, rest: float) -> Row:
+def with_memory_behind(front: LedgerRow, growth: Growth, rest: float) -> LedgerRow:
     """Return a row with the ``rest`` of the growth of live memory as its own.
 
     A line of the program asks for what lies behind objects of a library, so none of it is native.
@@ -48,12 +50,12 @@ def with_memory_behind(front: Row, growth: Growth, rest: float) -> Row:
     return replace(whole, lead=lead, native_rate=0.0)
 
 
-def _owns_memory(row: Row, made_elsewhere: bool) -> bool:
+def _owns_memory(row: LedgerRow, made_elsewhere: bool) -> bool:
     is_frozen = row.lead.name == "gc_frozen"
     owns = is_frozen or _is_of_an_extension(row) or row.kind == "autograd"
     return owns or (is_handle(row.lead.type) and not made_elsewhere)
 
 
-def _is_of_an_extension(row: Row) -> bool:
+def _is_of_an_extension(row: LedgerRow) -> bool:
     holder = None if row.container is None else row.container.holder
     return holder is not None and "extension" in holder.traits

@@ -8,7 +8,7 @@ from dataclasses import replace
 from leakguard.analysis.case import Case
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.holders import holder_of_device
-from leakguard.analysis.row import Row
+from leakguard.analysis.row import LedgerRow
 from leakguard.analysis.tolerance import MAJORITY
 
 # Kinds of rows whose bytes have those of tensors on devices in them.
@@ -16,8 +16,8 @@ _OF_TENSORS = ("tensors", "autograd")
 
 
 def shared_out(
-    case: Case, rows: Sequence[Row], filling: Sequence[Growth], growth: Growth
-) -> list[Row]:
+    case: Case, rows: Sequence[LedgerRow], filling: Sequence[Growth], growth: Growth
+) -> list[LedgerRow]:
     """Return the rows with what they gain on a GPU; one more if they do not keep most of it.
 
     ``growth`` is what the GPU gained. ``filling`` are containers with a bound, which may keep it
@@ -28,16 +28,18 @@ def shared_out(
     if known is not None:
         return known
     phase = growth.phase
-    return [*rows, Row(growth, (), holder, phase, bytes_rate=growth.bytes_rate)]
+    return [*rows, LedgerRow(growth, (), holder, phase, bytes_rate=growth.bytes_rate)]
 
 
-def _held(row: Row, holder: Growth | None) -> Row:
+def _held(row: LedgerRow, holder: Growth | None) -> LedgerRow:
     """Return a row of tensors with the holder on the GPU if it has none."""
     is_free = row.held_by is None and row.kind in _OF_TENSORS
     return replace(row, container=holder) if is_free else row
 
 
-def _shared_out(rows: Sequence[Row], filling: Sequence[Growth], growth: Growth) -> list[Row] | None:
+def _shared_out(
+    rows: Sequence[LedgerRow], filling: Sequence[Growth], growth: Growth
+) -> list[LedgerRow] | None:
     """Return the rows with what they gain on a GPU; None if they do not keep most of it."""
     rate = growth.rate or 0.0
     gains = [_gain(row) for row in rows]
@@ -51,7 +53,7 @@ def _shared_out(rows: Sequence[Row], filling: Sequence[Growth], growth: Growth) 
     ]
 
 
-def _gain(row: Row) -> float:
+def _gain(row: LedgerRow) -> float:
     container, lead = row.container or row.lead, row.lead
     are_leads = container.holder is not None and lead.type == container.holder.element
     on_devices = container.on_devices(lead.rate if are_leads else container.rate)
@@ -60,7 +62,7 @@ def _gain(row: Row) -> float:
     return on_devices or (row.bytes_rate or 0.0 if unknown else 0.0)
 
 
-def _with(row: Row, gain: float, phase: str | None) -> Row:
+def _with(row: LedgerRow, gain: float, phase: str | None) -> LedgerRow:
     """Return a row with its gain on devices, and with the phase of most of that if it has none.
 
     The gain is not added to bytes that have it, as those of tensors do.

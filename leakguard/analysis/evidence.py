@@ -8,6 +8,7 @@ from itertools import islice
 from leakguard.analysis.case import Case, Judged
 from leakguard.analysis.facts.measured import (
     ContainerGrows,
+    GainedEntries,
     GrewAtLooks,
     MemoryGrew,
     MemoryToo,
@@ -135,5 +136,7 @@ def _of_container(
 
 def _grew_at_looks(container: Growth) -> Evidence:
     streak = container.holder.streak if container.holder is not None else 0
+    if not streak:
+        return Evidence("holders", GainedEntries(container.name, container.rate or 0.0))
     grew = GrewAtLooks(container.name, streak, container.bytes_rate or 0.0)
     return Evidence("holders", grew)

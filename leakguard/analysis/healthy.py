@@ -9,7 +9,7 @@ from leakguard.analysis.case import Case
 from leakguard.analysis.class_owner import is_users
 from leakguard.analysis.facts.harmless import Ended, FewBytes, Filled, Harmless, HeldMore
 from leakguard.analysis.growth import Growth
-from leakguard.analysis.row import Row
+from leakguard.analysis.row import LedgerRow
 from leakguard.analysis.sources.types import KINDS
 from leakguard.analysis.tolerance import FEWEST_LOOKS, MATERIAL_BYTES
 from leakguard.model import Census
@@ -34,7 +34,7 @@ def filling_container(container: Growth) -> Harmless:
     )
 
 
-def ended(row: Row) -> Harmless:
+def ended(row: LedgerRow) -> Harmless:
     """Clear growth that some looks saw and that then stopped."""
     lead = row.lead
     name = row.held_by or lead.type or lead.name
@@ -42,7 +42,9 @@ def ended(row: Row) -> Harmless:
     return Harmless(name, "step", Ended(last))
 
 
-def held_more(case: Case, rows: Sequence[Row], cleared: Sequence[Harmless]) -> Iterator[Harmless]:
+def held_more(
+    case: Case, rows: Sequence[LedgerRow], cleared: Sequence[Harmless]
+) -> Iterator[Harmless]:
     """Clear what containers gained in looks that are too few to tell whether it goes on.
 
     Everything that grew is told. A container counts here if it could hold all that the program has
@@ -78,7 +80,7 @@ def _is_own(name: str) -> bool:
     return is_users(name) or name in KINDS
 
 
-def negligible(row: Row) -> Harmless:
+def negligible(row: LedgerRow) -> Harmless:
     """Clear objects that add a few bytes per generation."""
     rate, name = row.bytes_rate or 0.0, row.held_by or row.lead.type or row.lead.name
     return Harmless(name, row.lead.pattern, FewBytes(rate))

@@ -28,14 +28,14 @@ class Sought(NamedTuple):
         type: the type that grows.
         rate: objects per generation.
         alive: how many there are at the last look.
-        is_users: whether the type is a class of the program.
+        is_programs: whether the type is a class of the program.
     """
 
     case: Case
     type: str
     rate: float
     alive: int
-    is_users: bool
+    is_programs: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +44,20 @@ class Sign:
 
     Attributes:
         name: what was seen.
-        strength: the container with the strongest sign holds the type.
+        strength: the rank among the signs. The container with the strongest sign holds the type;
+            strengths are not added up. Of several with the same sign it is the largest.
         seen: whether a container has the sign.
-        of_type: whether its entries must be of the type.
-        gains: whether the sign shows that the container gained what the type gained.
+        of_type: whether its entries must be of the type. If they are not, the row may be named
+            after the entries instead of the type (``entries.lead_of``).
+        shows_gain: whether the sign shows that the container gained what the type gained. Only such
+            a sign gives a type beside larger ones a row of its own.
     """
 
     name: str
     strength: int
     seen: Callable[[Sought, Holder], bool]
     of_type: bool = True
-    gains: bool = True
+    shows_gain: bool = False
 
     def speaks_for(self, sought: Sought, holder: Holder) -> bool:
         """Return whether a container has the sign."""
@@ -62,17 +65,19 @@ class Sign:
         return is_of_type and self.seen(sought, holder)
 
 
-def holder_of(case: Case, type_name: str, rate: float, *, gains: bool = False) -> Growth | None:
+def holder_of(case: Case, type_name: str, rate: float, *, must_gain: bool = False) -> Growth | None:
     """Return the holder of a type that grows by ``rate`` per generation; None if unknown.
 
-    ``gains`` asks for signs that the container gained what the type gained.
+    ``must_gain`` asks for signs that the container gained what the type gained.
     """
     if not case.held:
         return None
     generation, holders = case.held[-1]
     alive = _alive(case, type_name, generation)
     sought = Sought(case, type_name, rate, alive, is_users(type_name))
-    signs = sorted((s for s in SIGNS if s.gains or not gains), key=lambda sign: -sign.strength)
+    signs = sorted(
+        (s for s in SIGNS if s.shows_gain or not must_gain), key=lambda sign: -sign.strength
+    )
     unbounded = list(filter(_is_unbounded, holders))
     found = (h for sign in signs for h in unbounded if sign.speaks_for(sought, h))
     best = next(found, None)
@@ -183,7 +188,7 @@ def _has_one_each(sought: Sought, holder: Holder) -> bool:
     Each of its entries keeps one of them: a hook is a method of the object that it belongs to. A
     few may be as many by chance.
     """
-    is_many = sought.is_users and sought.alive >= BEYOND_CHANCE
+    is_many = sought.is_programs and sought.alive >= BEYOND_CHANCE
     one_each = is_many and holder.entries == sought.alive and holder.element in IN_FRONT
     return one_each and not _is_still(sought.case, holder)
 
@@ -194,12 +199,13 @@ def _has_most(sought: Sought, holder: Holder) -> bool:
     return has_most and not _is_still(sought.case, holder)
 
 
-#: What speaks for a holder; a further sign is one more line.
+#: What speaks for a holder. A further sign is a function and one more line; ``test_signs`` asks
+#: each sign by itself.
 SIGNS = (
-    Sign("gained most", 40, _gained_most),
-    Sign("has all", 30, _has_all),
-    Sign("has one each", 20, _has_one_each, of_type=False),
-    Sign("has most", 10, _has_most, gains=False),
+    Sign("gained most", 40, _gained_most, shows_gain=True),
+    Sign("has all", 30, _has_all, shows_gain=True),
+    Sign("has one each", 20, _has_one_each, of_type=False, shows_gain=True),
+    Sign("has most", 10, _has_most),
 )
 
 

@@ -9,7 +9,7 @@ from leakguard.analysis.balance import balance_of
 from leakguard.analysis.case import Case
 from leakguard.analysis.facts.harmless import Harmless
 from leakguard.analysis.growth import Growth
-from leakguard.analysis.row import Row, line_of
+from leakguard.analysis.row import LedgerRow, line_of
 from leakguard.analysis.timeline import gauge_reader
 from leakguard.analysis.tolerance import MAJORITY
 from leakguard.model.balance import Balance
@@ -19,7 +19,7 @@ from leakguard.model.series import Series
 LIVE = frozenset({"live_memory", "heap_in_use", "rss_anonymous", "rss"})
 
 
-class Ledger:
+class RunLedger:
     """The rows of one run as they are entered, and the growth that is cleared.
 
     Attributes:
@@ -34,7 +34,7 @@ class Ledger:
     def __init__(self, case: Case, growths: Sequence[Growth]) -> None:
         self.case = case
         self.growths = growths
-        self.rows: list[Row] = []
+        self.rows: list[LedgerRow] = []
         self.cleared: list[Harmless] = []
         self.filling = [growth for growth in self.of("gauge") if growth.fills]
         self.full: tuple[Growth, ...] = ()
@@ -63,19 +63,19 @@ class Ledger:
         found = sum(row.bytes_rate or 0.0 for row in self.rows if row.lead.name not in LIVE)
         return found + sum(one.bytes_per_generation or 0.0 for one in self.cleared)
 
-    def put(self, row: Row, known: Row) -> None:
+    def put(self, row: LedgerRow, known: LedgerRow) -> None:
         """Enter a row in place of a known one."""
         self.rows[self.rows.index(known)] = row
 
-    def add_to(self, row: Row, size: float) -> None:
+    def add_to(self, row: LedgerRow, size: float) -> None:
         """Add bytes per generation to what a row gains."""
         self.put(replace(row, bytes_rate=(row.bytes_rate or 0.0) + size), row)
 
-    def maker(self, rest: float) -> Row | None:
+    def maker(self, rest: float) -> LedgerRow | None:
         """Return the row whose line left about as much as nothing explains; None if none did."""
         return next((row for row in self.rows if rest > 0 and self._has_made(row, rest)), None)
 
-    def _has_made(self, row: Row, rest: float) -> bool:
+    def _has_made(self, row: LedgerRow, rest: float) -> bool:
         line = line_of(row)
         if line is None:
             return False

@@ -14,7 +14,7 @@ from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.knowledge.known_leaks import known_leak
 from leakguard.analysis.origin import with_birthplace, with_origin
 from leakguard.analysis.place_in_loop import loose_start, memory_start
-from leakguard.analysis.row import Row
+from leakguard.analysis.row import LedgerRow
 from leakguard.analysis.timeline import count_reader
 from leakguard.analysis.tolerance import SEEN_AGAIN, SEEN_ONCE
 from leakguard.analysis.words.evidence import reason
@@ -24,15 +24,15 @@ from leakguard.analysis.words.remedy import name_of, native_of_line, native_with
 from leakguard.analysis.words.unknown import NO_HOLDER
 from leakguard.model import Finding, Holder, Hop, Proof, Run
 
-# A finding is named after one type (``Row.lead``). This is the most other types that the finding
-# also names, because they grow for the same reason. Chosen: three fit on one line.
+# A finding is named after one type (``LedgerRow.lead``). This is the most other types that it also
+# names, because they grow for the same reason. Chosen: three fit on one line.
 _COMPANIONS = 3
 # Hex digits of a fingerprint (48 bits). Among a million findings, the probability that two share a
 # fingerprint is 1 in 560.
 _HEX_DIGITS = 12
 
 
-def named(case: Case, row: Row) -> Finding:
+def named(case: Case, row: LedgerRow) -> Finding:
     """Return the finding of a row, with origin, library and forecast if they are known."""
     packages = case.run.info.packages
     finding = _with_holder_sought(case.run, _traced(case, row))
@@ -49,7 +49,7 @@ def _with_native_fix(run: Run, finding: Finding, chosen: Fix | None) -> Finding:
     return replace(finding, fix=native_without_line(run)) if chosen == "native" else finding
 
 
-def _traced(case: Case, row: Row) -> Finding:
+def _traced(case: Case, row: LedgerRow) -> Finding:
     """Return the finding with the line that made its objects.
 
     Native memory of the objects is left out while the line is searched, because no line makes it.
@@ -109,7 +109,7 @@ def _proof(case: Case, holder: Holder | None) -> Proof | None:
     return next((p for p in tried if holder is not None and p.held_by == holder.path), None)
 
 
-def _finding(case: Case, row: Row) -> Finding:
+def _finding(case: Case, row: LedgerRow) -> Finding:
     lead, container = row.lead, row.container
     holder = (container or lead).holder
     since = _since(case, lead, container)
@@ -161,7 +161,7 @@ def _way(lead: Growth, holder: Holder | None) -> tuple[Hop, ...]:
     return (*holder.trace, *holder.onward) if reaches else holder.trace
 
 
-def _fingerprint(row: Row, holder: Holder | None) -> str:
+def _fingerprint(row: LedgerRow, holder: Holder | None) -> str:
     """Return the holder's fingerprint if it has one, else one made from the row's names."""
     lead = row.lead
     if lead.source in ("type", "container") and holder is not None and holder.fingerprint:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from leakguard.analysis.case import Case
-from leakguard.analysis.claims.types import Asked, Room, Taken, claimed, is_elsewhere
+from leakguard.analysis.claims.types import Accounted, Room, TypeAsked, claimed, is_elsewhere
 from leakguard.analysis.entries import (
     as_many,
     is_bystander,
@@ -26,7 +26,7 @@ from leakguard.analysis.group import by_phase, is_programs, is_telling, known_by
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.holders import holder_of, holder_of_graph
 from leakguard.analysis.place_in_loop import phase_of_memory, process_bytes
-from leakguard.analysis.row import Row
+from leakguard.analysis.row import LedgerRow
 from leakguard.analysis.sources.containers import alike, related, together
 from leakguard.analysis.tolerance import MAJORITY, NOTABLE_ENTRIES, SAME_RATE
 from leakguard.model.census import GRAPH_NODE
@@ -36,7 +36,7 @@ from leakguard.model.census import GRAPH_NODE
 class Objects:
     """The rows of objects, and the containers that only fill."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[LedgerRow, ...]
     filling: tuple[Growth, ...]
 
 
@@ -101,7 +101,7 @@ class _Book:
             alike_gain = container.type in others
             lead = part_of(self.case, entries, container, others_gain=alike_gain)
         phase = self._phase(container, entries)
-        self._enter_row(Row(lead, (), container, phase, container.bytes_rate))
+        self._enter_row(LedgerRow(lead, (), container, phase, container.bytes_rate))
 
     def _is_told(self, container: Growth) -> bool:
         return any(related(container.name, path) for path in self._told)
@@ -118,7 +118,7 @@ class _Book:
     # -- what they account for ---------------------------------------------------------------------
 
     @property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[LedgerRow]:
         """The rows so far."""
         return [room.row for room in self.rooms]
 
@@ -133,7 +133,7 @@ class _Book:
         count, size = SAME_RATE * (whole.rate or 0.0), SAME_RATE * (whole.bytes_rate or 0.0)
         return (left.rate or 0.0) <= count or (left.bytes_rate or 0.0) < size
 
-    def _enter_row(self, row: Row) -> None:
+    def _enter_row(self, row: LedgerRow) -> None:
         """Add a row, which takes what it can of the types that it is named after."""
         room = Room(row)
         self.rooms.append(room)
@@ -172,16 +172,16 @@ class _Book:
 
     def _unclaimed(self, group: list[Growth]) -> list[Growth]:
         """Return the types of a group to which no row lays claim; the others join their row."""
-        rest = list(group)
+        rest, room = list(group), sum(room.left for room in self.rooms)
         for growing in sorted(group, key=lambda g: g.bytes_rate or 0.0):
-            asked = Asked(growing, group, self.rooms, self.types)
+            asked = TypeAsked(growing, group, self.rooms, room, self.types)
             taken = claimed(asked)
             if taken is not None:
                 self._join(growing, taken)
                 rest.remove(growing)
         return rest
 
-    def _join(self, growing: Growth, taken: Taken) -> None:
+    def _join(self, growing: Growth, taken: Accounted) -> None:
         """Add a type to those that a row tells of; a class of the program becomes its name."""
         room, row = taken.room, taken.room.row
         room.takes(growing.bytes_rate or 0.0)
@@ -208,7 +208,7 @@ class _Book:
         The container may lie inside the objects of a row. Then its path begins with their class,
         or most of what it retains is more than live memory has gained besides all rows.
         """
-        container = holder_of(self.case, growing.name, growing.rate or 0.0, gains=True)
+        container = holder_of(self.case, growing.name, growing.rate or 0.0, must_gain=True)
         if container is None or self._is_told(container):
             return None
         if any(container.name.startswith(f"{row.lead.name}.") for row in self.rows):
@@ -236,7 +236,7 @@ class _Book:
         """
         lead, *beside = group
         own, kept = known_bytes(group), kept_by(container, lead)
-        row = Row(lead, tuple(beside), container, phase, kept)
+        row = LedgerRow(lead, tuple(beside), container, phase, kept)
         size = kept if not is_programs(lead) and is_elsewhere(row, own) else max(kept, own)
         phase = phase or phase_of_memory(self.case, lead, size)
         known = size if size > 0 else process_bytes(self.case, lead, phase)

@@ -18,7 +18,7 @@ _OF_BYTES = frozenset({"native", "memory"})
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class LedgerRow:
     """One thing to report: the growth it is named after, what grows with it, and what holds it.
 
     Attributes:
@@ -64,7 +64,7 @@ class Row:
         return None if holder is None else holder.path
 
 
-def with_birth(case: Case, row: Row, others: Sequence[Row] = ()) -> Row:
+def with_birth(case: Case, row: LedgerRow, others: Sequence[LedgerRow] = ()) -> LedgerRow:
     """Return a row with the births of what it gains, and with the phase that births show.
 
     What lines made for ``others``, or as the line of another, is no memory without a holder.
@@ -82,19 +82,19 @@ def with_birth(case: Case, row: Row, others: Sequence[Row] = ()) -> Row:
     return replace(row, birth=birth, phase=birth.phase or None)
 
 
-def born_elsewhere(case: Case, rate: float, rows: Sequence[Row]) -> Birth | None:
+def born_elsewhere(case: Case, rate: float, rows: Sequence[LedgerRow]) -> Birth | None:
     """Return the births of about ``rate`` bytes per generation that no row accounts for."""
     holders = (row.held_by for row in rows)
     return case.births.of_bytes(rate, set(map(line_of, rows)), filter(None, holders))
 
 
-def line_of(row: Row) -> str | None:
+def line_of(row: LedgerRow) -> str | None:
     """Return the line that made what a row gains; None if births do not tell it."""
     place = None if row.birth is None else row.birth.place
     return None if place is None else place.place
 
 
-def with_native(row: Row, rate: float, size: float) -> Row:
+def with_native(row: LedgerRow, rate: float, size: float) -> LedgerRow:
     """Return a row of objects and native memory that together grow by ``rate``.
 
     ``rate`` is in bytes per generation. ``size`` bytes of native memory are added to what the

@@ -17,37 +17,37 @@ from leakguard.analysis.device_memory import shared_out
 from leakguard.analysis.facts.harmless import Harmless
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.healthy import ended, filling_container, filling_gauge, held_more
-from leakguard.analysis.ledger import LIVE, Ledger
+from leakguard.analysis.ledger import LIVE, RunLedger
 from leakguard.analysis.live_memory import levelled_off
 from leakguard.analysis.objects import object_rows
-from leakguard.analysis.row import Row, with_birth
+from leakguard.analysis.row import LedgerRow, with_birth
 from leakguard.analysis.tolerance import MAJORITY, NOTABLE_BYTES, SAME_COUNT, notable, same
 from leakguard.analysis.trifles import drop_trifles
 from leakguard.model.series import Series
 
 
-def settle(case: Case, growths: Sequence[Growth]) -> Ledger:
+def settle(case: Case, growths: Sequence[Growth]) -> RunLedger:
     """Return the ledger of all growths of a run."""
-    ledger = Ledger(case, growths)
+    ledger = RunLedger(case, growths)
     for step in STEPS:
         step(ledger)
     return ledger
 
 
-def _gauges(ledger: Ledger) -> None:
+def _gauges(ledger: RunLedger) -> None:
     ledger.cleared += map(filling_gauge, ledger.filling)
-    ledger.rows += [Row(growth) for growth in ledger.of("gauge") if not growth.fills]
+    ledger.rows += [LedgerRow(growth) for growth in ledger.of("gauge") if not growth.fills]
 
 
-def _cycles(ledger: Ledger) -> None:
+def _cycles(ledger: RunLedger) -> None:
     for growth in ledger.of("cycles"):
         if growth.healthy is not None:
             ledger.cleared.append(Harmless(growth.name, growth.pattern, growth.healthy))
         else:
-            ledger.rows.append(Row(growth, phase=growth.phase, bytes_rate=growth.bytes_rate))
+            ledger.rows.append(LedgerRow(growth, phase=growth.phase, bytes_rate=growth.bytes_rate))
 
 
-def _objects(ledger: Ledger) -> None:
+def _objects(ledger: RunLedger) -> None:
     """Enter what containers gain, and types that none accounts for, without what gauges report."""
     gauges = ledger.gauges()
     containers = [c for c in ledger.of("container") if not _is_gauged(c, gauges)]
@@ -70,11 +70,11 @@ def _objects(ledger: Ledger) -> None:
             ledger.cleared.append(ended(row))
 
 
-def _consequences(ledger: Ledger) -> None:
+def _consequences(ledger: RunLedger) -> None:
     ledger.rows = joined(ledger.rows)
 
 
-def _promises(ledger: Ledger) -> None:
+def _promises(ledger: RunLedger) -> None:
     """Enter each broken promise, unless a row already names the type and its holder.
 
     The promise names the path of one object, which may lie inside an entry of the holder.
@@ -83,10 +83,10 @@ def _promises(ledger: Ledger) -> None:
         held_by = "" if growth.holder is None else growth.holder.path
         alike = (row for row in ledger.rows if row.lead.type == growth.type)
         if not any(held_by.startswith(row.held_by or "") for row in alike):
-            ledger.rows.append(Row(growth))
+            ledger.rows.append(LedgerRow(growth))
 
 
-def _metrics(ledger: Ledger) -> None:
+def _metrics(ledger: RunLedger) -> None:
     """Enter the numbers of the process that no row explains, but live memory."""
     for growth in ledger.of("metric"):
         if growth.healthy is not None:
@@ -96,10 +96,10 @@ def _metrics(ledger: Ledger) -> None:
             ledger.rows = shared_out(ledger.case, ledger.rows, filling, growth)
         elif growth.name not in LIVE and not is_explained(ledger, growth):
             size = growth.bytes_rate
-            ledger.rows.append(Row(growth, phase=growth.phase, bytes_rate=size))
+            ledger.rows.append(LedgerRow(growth, phase=growth.phase, bytes_rate=size))
 
 
-def _live_memory(ledger: Ledger) -> None:
+def _live_memory(ledger: RunLedger) -> None:
     """Enter growth of live memory that nothing explains yet; clear memory that levels off."""
     judged, growth = ledger.case.memory(), ledger.memory
     if growth is not None:
@@ -108,7 +108,7 @@ def _live_memory(ledger: Ledger) -> None:
         ledger.cleared += levelled_off(judged)
 
 
-def _rest(ledger: Ledger) -> None:
+def _rest(ledger: RunLedger) -> None:
     """Enter the unexplained growth of live memory, or clear it as too little.
 
     A log without counts of objects is left out: it has no sizes that could explain memory.
@@ -127,12 +127,14 @@ def _rest(ledger: Ledger) -> None:
         ledger.rows += [] if left is None else [left]
 
 
-def _warnings(ledger: Ledger) -> None:
-    ledger.rows += [Row(growth, phase=growth.phase) for growth in ledger.of("peak", "copies")]
-    ledger.rows += [Row(growth, bytes_rate=growth.bytes_rate) for growth in ledger.of("child")]
+def _warnings(ledger: RunLedger) -> None:
+    ledger.rows += [LedgerRow(growth, phase=growth.phase) for growth in ledger.of("peak", "copies")]
+    ledger.rows += [
+        LedgerRow(growth, bytes_rate=growth.bytes_rate) for growth in ledger.of("child")
+    ]
 
 
-def _rest_of_a_line(ledger: Ledger) -> None:
+def _rest_of_a_line(ledger: RunLedger) -> None:
     """Add the rest to the row whose line made it: what a look saw of it may be a part."""
     for rest in [row for row in ledger.rows if row.lead.source == "rest"]:
         size = rest.bytes_rate or 0.0
@@ -142,16 +144,16 @@ def _rest_of_a_line(ledger: Ledger) -> None:
             ledger.rows.remove(rest)
 
 
-def _births(ledger: Ledger) -> None:
+def _births(ledger: RunLedger) -> None:
     told = tuple(ledger.rows)
     ledger.rows = [row if row.birth else with_birth(ledger.case, row, told) for row in told]
 
 
-def _held(ledger: Ledger) -> None:
+def _held_more(ledger: RunLedger) -> None:
     ledger.cleared += held_more(ledger.case, ledger.rows, ledger.cleared)
 
 
-STEPS: tuple[Callable[[Ledger], None], ...] = (
+STEPS: tuple[Callable[[RunLedger], None], ...] = (
     _gauges,
     _cycles,
     _objects,
@@ -164,7 +166,7 @@ STEPS: tuple[Callable[[Ledger], None], ...] = (
     _rest_of_a_line,
     _births,
     drop_trifles,
-    _held,
+    _held_more,
 )
 
 

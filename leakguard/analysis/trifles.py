@@ -7,9 +7,9 @@ from leakguard.analysis.claims.metrics import RESOURCES
 from leakguard.analysis.entries import keeps_nothing
 from leakguard.analysis.healthy import negligible
 from leakguard.analysis.knowledge import is_handle
-from leakguard.analysis.ledger import Ledger
+from leakguard.analysis.ledger import RunLedger
 from leakguard.analysis.pace import adds_up
-from leakguard.analysis.row import Row
+from leakguard.analysis.row import LedgerRow
 from leakguard.analysis.tolerance import (
     MAJORITY,
     MATERIAL_BYTES,
@@ -22,7 +22,7 @@ from leakguard.model.finding import Kind
 _OBJECTS: frozenset[Kind] = frozenset({"instances", "container", "arrays", "tensors"})
 
 
-def drop_trifles(ledger: Ledger) -> None:
+def drop_trifles(ledger: RunLedger) -> None:
     """Clear objects that add a few bytes.
 
     A connection is a small object that owns native memory, and a thread object stands for a
@@ -39,7 +39,7 @@ def drop_trifles(ledger: Ledger) -> None:
     ledger.cleared += map(negligible, small)
 
 
-def _is_small(case: Case, row: Row) -> bool:
+def _is_small(case: Case, row: LedgerRow) -> bool:
     lead, rate = row.lead, row.bytes_rate
     if rate is None or lead.watched is not None or is_handle(lead.type):
         return False
@@ -60,12 +60,12 @@ def _is_small(case: Case, row: Row) -> bool:
     return rate < RECORDS * RECORD_ENTRY and rate * rounds < MATERIAL_BYTES
 
 
-def _is_of_leaves(row: Row) -> bool:
+def _is_of_leaves(row: LedgerRow) -> bool:
     """Return whether a row is of numbers or texts, which keep no other object alive."""
     return keeps_nothing(row.lead.type or row.lead.name)
 
 
-def _memory_is_unexplained(ledger: Ledger) -> bool:
+def _memory_is_unexplained(ledger: RunLedger) -> bool:
     memory = ledger.case.memory()
     if memory is None or not memory.grows:
         return False

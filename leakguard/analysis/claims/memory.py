@@ -11,16 +11,16 @@ from leakguard.analysis.claims import Claim, strongest
 from leakguard.analysis.entries import as_many
 from leakguard.analysis.facts.harmless import Harmless, WhileFilling
 from leakguard.analysis.growth import Growth
-from leakguard.analysis.ledger import Ledger
+from leakguard.analysis.ledger import RunLedger
 from leakguard.analysis.live_memory import extended, filling_cache, in_a_graph, objects_rate
-from leakguard.analysis.row import Row, born_elsewhere
+from leakguard.analysis.row import LedgerRow, born_elsewhere
 from leakguard.analysis.tolerance import MAJORITY, NOTABLE_BYTES
 
 #: What is entered in the ledger if a claim decides.
 Entry = Callable[[], None]
 
 
-class Unheld:
+class MemoryAsked:
     """Growth of live memory, in a ledger with the rows of all objects and metrics.
 
     Attributes:
@@ -28,7 +28,7 @@ class Unheld:
         growth: the growth of live memory.
     """
 
-    def __init__(self, ledger: Ledger, growth: Growth) -> None:
+    def __init__(self, ledger: RunLedger, growth: Growth) -> None:
         self.ledger = ledger
         self.growth = growth
 
@@ -57,17 +57,17 @@ class Unheld:
         return in_a_graph(case, self.growth) or larger or self.growth
 
 
-def enter_memory(ledger: Ledger, growth: Growth) -> None:
+def enter_memory(ledger: RunLedger, growth: Growth) -> None:
     """Enter growth of live memory by the strongest claim to it, or as a row of its own."""
-    asked = Unheld(ledger, growth)
+    asked = MemoryAsked(ledger, growth)
     entry = strongest(CLAIMS, asked)
     if entry is not None:
         entry()
     else:
-        ledger.rows.append(Row(asked.made, phase=growth.phase, bytes_rate=asked.rest))
+        ledger.rows.append(LedgerRow(asked.made, phase=growth.phase, bytes_rate=asked.rest))
 
 
-def _told(asked: Unheld) -> Entry | None:
+def _told(asked: MemoryAsked) -> Entry | None:
     """Rows and cleared growth explain most of it, or leave too little for a row.
 
     A log without bytes is explained by a row of the same phase.
@@ -82,7 +82,7 @@ def _told(asked: Unheld) -> Entry | None:
     return (lambda: None) if most or in_log else None
 
 
-def _filled_bytes(ledger: Ledger) -> float:
+def _filled_bytes(ledger: RunLedger) -> float:
     """Return the bytes per generation of all types that gain as fast as a filling container."""
     return sum(
         growing.bytes_rate or 0.0
@@ -91,7 +91,7 @@ def _filled_bytes(ledger: Ledger) -> float:
     )
 
 
-def _while_filling(asked: Unheld) -> Entry | None:
+def _while_filling(asked: MemoryAsked) -> Entry | None:
     """A buffer that the user reports is filling; other growth shows once it is full."""
     ledger = asked.ledger
     judged = ledger.case.memory()
@@ -108,13 +108,13 @@ def _while_filling(asked: Unheld) -> Entry | None:
     return lambda: ledger.cleared.append(cleared)
 
 
-def _made_by_a_line(asked: Unheld) -> Entry | None:
+def _made_by_a_line(asked: MemoryAsked) -> Entry | None:
     """The line of a row left as much."""
     maker = None if asked.made.kind == "autograd" else asked.ledger.maker(asked.rest)
     return None if maker is None else lambda: asked.ledger.add_to(maker, asked.rest)
 
 
-def _behind_objects(asked: Unheld) -> Entry | None:
+def _behind_objects(asked: MemoryAsked) -> Entry | None:
     """Objects of a row own memory that no count of objects shows."""
     ledger, rest = asked.ledger, asked.rest
     elsewhere = born_elsewhere(ledger.case, rest, ledger.rows) is not None
@@ -124,7 +124,7 @@ def _behind_objects(asked: Unheld) -> Entry | None:
     return lambda: ledger.put(with_memory_behind(front, asked.growth, rest), front)
 
 
-def _in_a_cache(asked: Unheld) -> Entry | None:
+def _in_a_cache(asked: MemoryAsked) -> Entry | None:
     """Caches of libraries have room for it."""
     ledger = asked.ledger
     cache = filling_cache(ledger.case, asked.growth) if asked.made.kind == "native" else None

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from leakguard.analysis.claims import Claim, strongest
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.knowledge import is_mapping
-from leakguard.analysis.ledger import Ledger
+from leakguard.analysis.ledger import RunLedger
 from leakguard.analysis.tolerance import MAJORITY, SAME_RATE, same
 
 #: Kinds of what the kernel counts one by one, for which objects of the program stand.
@@ -16,19 +16,19 @@ _MAPPED = frozenset({"mapped", "address_space"})
 _SHARED = frozenset({"rss_shared"})
 
 
-class Counted(NamedTuple):
+class MetricAsked(NamedTuple):
     """A metric that grows, in a ledger with the rows of all objects."""
 
-    ledger: Ledger
+    ledger: RunLedger
     growth: Growth
 
 
-def is_explained(ledger: Ledger, growth: Growth) -> bool:
+def is_explained(ledger: RunLedger, growth: Growth) -> bool:
     """Return whether rows already name what a metric counts."""
-    return strongest(CLAIMS, Counted(ledger, growth)) is not None
+    return strongest(CLAIMS, MetricAsked(ledger, growth)) is not None
 
 
-def _handles(asked: Counted) -> bool | None:
+def _handles(asked: MetricAsked) -> bool | None:
     """Objects that a row names, or that come with it, are as many as the resources."""
     ledger, growth = asked
     if growth.kind not in RESOURCES:
@@ -41,21 +41,21 @@ def _handles(asked: Counted) -> bool | None:
     ) or None  # fmt: skip
 
 
-def _mappings(asked: Counted) -> bool | None:
+def _mappings(asked: MetricAsked) -> bool | None:
     """A row is of objects that map memory."""
     ledger, growth = asked
     maps = any(is_mapping(row.lead.type) for row in ledger.rows)
     return (growth.name in _MAPPED | _SHARED and maps) or None
 
 
-def _bytes(asked: Counted) -> bool | None:
+def _bytes(asked: MetricAsked) -> bool | None:
     """Rows and cleared growth explain as many bytes."""
     ledger, growth = asked
     enough = ledger.named_bytes() >= MAJORITY * (growth.rate or 0.0)
     return (growth.name in _MAPPED | _SHARED and enough) or None
 
 
-def _stacks(asked: Counted) -> bool | None:
+def _stacks(asked: MetricAsked) -> bool | None:
     """Threads have stacks and arenas, also while it is undecided whether their number grows."""
     ledger, growth = asked
     threads = ledger.case.metric("threads")
@@ -64,7 +64,7 @@ def _stacks(asked: Counted) -> bool | None:
     return (growth.name in _MAPPED and are_more) or None
 
 
-def _gauges(asked: Counted) -> bool | None:
+def _gauges(asked: MetricAsked) -> bool | None:
     """A buffer that the user reports is filling."""
     return (asked.growth.name in _MAPPED and bool(asked.ledger.filling)) or None
 

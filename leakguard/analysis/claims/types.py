@@ -10,13 +10,13 @@ from leakguard.analysis.claims import Claim, strongest
 from leakguard.analysis.group import is_programs, known_bytes
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.knowledge import keeps_self, place_of
-from leakguard.analysis.row import Row
+from leakguard.analysis.row import LedgerRow
 from leakguard.analysis.tolerance import MAJORITY, SAME_COUNT, same
 from leakguard.model.census import GRAPH_NODE
 
 # The most builtin objects in each entry that are recognized by their number alone. Chosen: with a
 # larger factor, two growths that have nothing to do with each other would often fit by chance.
-_MOST_EACH = 5
+_MOST_IN_EACH = 5
 
 
 class Room:
@@ -30,7 +30,7 @@ class Room:
         left: the part of them that is not accounted for.
     """
 
-    def __init__(self, row: Row) -> None:
+    def __init__(self, row: LedgerRow) -> None:
         self.row = row
         self.entries = row.container or row.lead
         graphs = {"torch.Tensor", GRAPH_NODE} if self.entries.keeps_graphs else set()
@@ -61,19 +61,21 @@ class Room:
         self.left = max(self.left - size, 0.0)
 
 
-class Asked(NamedTuple):
+class TypeAsked(NamedTuple):
     """A type that asks for a row, among the types that its phase adds.
 
     Attributes:
         growing: what the rows that are named after the type leave of its growth.
         group: the types that the same phase adds, what is told of them left out.
         rooms: what each row has room for.
+        room: what all rows had room for before the first of the group asked.
         types: all types that grow, with their whole growth.
     """
 
     growing: Growth
     group: list[Growth]
     rooms: list[Room]
+    room: float
     types: dict[str, Growth]
 
     @property
@@ -82,19 +84,19 @@ class Asked(NamedTuple):
         return self.growing.bytes_rate or 0.0
 
 
-class Taken(NamedTuple):
+class Accounted(NamedTuple):
     """The row that accounts for a type, and the bytes per generation that the row gains by it."""
 
     room: Room
     size: float = 0.0
 
 
-def claimed(asked: Asked) -> Taken | None:
+def claimed(asked: TypeAsked) -> Accounted | None:
     """Return the row that has the strongest claim to a type; None if none has any."""
     return strongest(CLAIMS, asked)
 
 
-def is_elsewhere(row: Row, gained: float) -> bool:
+def is_elsewhere(row: LedgerRow, gained: float) -> bool:
     """Return whether most of what objects gain is not in a row's container, as far as it is known.
 
     What graphs and threads keep is behind them, in C code and in frames.
@@ -107,31 +109,31 @@ def is_elsewhere(row: Row, gained: float) -> bool:
     return (place is None or place.kind is None) and 0 < in_it < MAJORITY * gained
 
 
-def _in_its_keys(asked: Asked) -> Taken | None:
+def _in_its_keys(asked: TypeAsked) -> Accounted | None:
     """A cache on a method keeps the instances of its class."""
     caches = (r for r in asked.rooms if keeps_self(r.row.held_by or "", asked.growing.name))
     cache = next(caches, None)
-    return None if cache is None else Taken(cache, max(asked.size - cache.whole, 0.0))
+    return None if cache is None else Accounted(cache, max(asked.size - cache.whole, 0.0))
 
 
-def _in_its_phase(asked: Asked) -> Taken | None:
+def _in_its_phase(asked: TypeAsked) -> Accounted | None:
     """Rows of the same phase keep most of the bytes, beside what is accounted for."""
     near = [room for room in asked.rooms if room.is_near(asked.growing)]
     if not near or MAJORITY * asked.size > sum(room.left for room in near):
         return None
-    return Taken(max(near, key=lambda room: room.left))
+    return Accounted(max(near, key=lambda room: room.left))
 
 
-def _among_builtin(asked: Asked) -> Taken | None:
+def _among_builtin(asked: TypeAsked) -> Accounted | None:
     """All rows together keep most of what builtin types gain."""
     if is_programs(asked.growing) or is_programs(asked.group[0]) or not asked.rooms:
         return None
-    if MAJORITY * known_bytes(asked.group) > sum(room.left for room in asked.rooms):
+    if MAJORITY * known_bytes(asked.group) > asked.room:
         return None
-    return Taken(max(asked.rooms, key=lambda room: room.left))
+    return Accounted(max(asked.rooms, key=lambda room: room.left))
 
 
-def _of_its_type(asked: Asked) -> Taken | None:
+def _of_its_type(asked: TypeAsked) -> Accounted | None:
     """A row is named after the type, and no other container is known.
 
     What a graph saved are tensors, which a container does not keep by itself.
@@ -139,24 +141,24 @@ def _of_its_type(asked: Asked) -> Taken | None:
     room = next((r for r in _within_reach(asked) if asked.growing.name in r.names), None)
     if room is None:
         return None
-    return Taken(room, max(asked.size - room.whole, 0.0) if room.entries.keeps_graphs else 0.0)
+    return Accounted(room, max(asked.size - room.whole, 0.0) if room.entries.keeps_graphs else 0.0)
 
 
-def _in_each_entry(asked: Asked) -> Taken | None:
+def _in_each_entry(asked: TypeAsked) -> Accounted | None:
     """There are as many objects as a row has entries, or a few times as many."""
     for room in _within_reach(asked):
         if _each_has(asked, room) and not is_elsewhere(room.row, asked.size):
-            return Taken(room, asked.size)
+            return Accounted(room, asked.size)
     return None
 
 
-def _within_reach(asked: Asked) -> Iterator[Room]:
+def _within_reach(asked: TypeAsked) -> Iterator[Room]:
     """Yield the rows of the same phase, and those that keep as many bytes."""
     return (r for r in asked.rooms if r.is_near(asked.growing) or asked.size <= r.whole)
 
 
-def _each_has(asked: Asked, room: Room) -> bool:
-    lead, most = room.row.lead, 1 if is_programs(asked.growing) else _MOST_EACH
+def _each_has(asked: TypeAsked, room: Room) -> bool:
+    lead, most = room.row.lead, 1 if is_programs(asked.growing) else _MOST_IN_EACH
     gains = (lead, room.entries, asked.types.get(lead.name, lead))
     return any(
         same(asked.growing.rate or 0.0, times * (entries.rate or 0.0), SAME_COUNT)

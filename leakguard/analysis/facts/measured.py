@@ -116,6 +116,14 @@ class GrewAtLooks:
 
 
 @dataclass(frozen=True, slots=True)
+class GainedEntries:
+    """A container that one look saw has more entries than were counted at first."""
+
+    path: str
+    rate: float
+
+
+@dataclass(frozen=True, slots=True)
 class KeptOfGenerations:
     """A container keeps as much of what each generation has made, by samples of births."""
 
@@ -255,6 +263,7 @@ class TypesRose:
 Measured: TypeAlias = (
     CountGrows | CountShare | MetricGrows | GrowsInPools | PagesCopied | HeldFree | MoreFrozen |
     MemoryToo | MemoryGrew | MetricToo | NotAsExpected | ContainerGrows | GrewAtLooks |
+    GainedEntries |
     KeptOfGenerations | KeptOfRounds | GraphKept | BehindExtension | GaugeGrows | ChildGrows |
     NotFreed | FreedInCycles | WaitingGarbage | SameData | BriefPeak | Unexplained | Allocators |
     TypesRose | Literal["live memory too", "sizes too", "piled up"]

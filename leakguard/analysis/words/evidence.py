@@ -91,6 +91,8 @@ def _said(found: m.Measured) -> str:
             return _container_grows(found)
         case m.GrewAtLooks(path, looks, rate):
             return f"{path} grew at each of {looks} looks, by {format_change(rate)} per generation"
+        case m.GainedEntries(path, rate):
+            return f"{path} gained {_entries(rate)} per generation since objects were first counted"
         case m.KeptOfGenerations(path, since, samples):
             return (
                 f"{path} keeps as much of what each generation since {since} has made "
@@ -166,9 +168,13 @@ def _memory_too(found: m.MemoryToo) -> str:
     return f"{title} {grow} {'in the same phase' if found.in_phase else 'too'}"
 
 
+def _entries(rate: float) -> str:
+    number = format_number(rate)
+    return f"{number} {'entry' if number == '1' else 'entries'}"
+
+
 def _container_grows(found: m.ContainerGrows) -> str:
-    number = format_number(found.rate)
-    entries = f"{number} {'entry' if number == '1' else 'entries'}"
+    entries = _entries(found.rate)
     why = _NO_BOUND
     if found.keeps_graphs:
         why = (

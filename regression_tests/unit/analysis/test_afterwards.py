@@ -7,7 +7,7 @@ from dataclasses import replace
 from leakguard.analysis.afterwards import went_on
 from leakguard.analysis.case import Case
 from leakguard.analysis.growth import Growth
-from leakguard.analysis.row import Row
+from leakguard.analysis.row import LedgerRow
 from leakguard.testing import RunStory, State
 
 MB = 1_000_000
@@ -26,7 +26,7 @@ def case(shared) -> Case:
     return Case(story.run())
 
 
-DEFECT = Row(Growth("type", "app.Segment", "instances", since=1), bytes_rate=RATE)
+DEFECT = LedgerRow(Growth("type", "app.Segment", "instances", since=1), bytes_rate=RATE)
 
 
 def test_shared_memory_that_never_grew_does_not_say_that_objects_stopped():
@@ -51,5 +51,5 @@ def test_rounds_that_were_passed_over_are_no_scatter():
     numbers = dict(zip(range(1, len(recorded) + 1), recorded, strict=True))
     shots = (replace(s, generation=numbers.get(s.generation)) for s in uneven.snapshots)
     told = Case(replace(uneven, snapshots=tuple(shots)))
-    growing = Row(Growth("type", "app.Trial", "instances", since=1), bytes_rate=2 * RATE)
+    growing = LedgerRow(Growth("type", "app.Trial", "instances", since=1), bytes_rate=2 * RATE)
     assert went_on(told, growing)

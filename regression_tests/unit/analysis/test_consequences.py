@@ -7,7 +7,7 @@ from dataclasses import replace
 from leakguard import diagnose
 from leakguard.analysis.consequence import joined
 from leakguard.analysis.growth import Growth
-from leakguard.analysis.row import Row
+from leakguard.analysis.row import LedgerRow
 from leakguard.model import Expectation, Holder, Run
 from leakguard.model.census import GRAPH_NODE
 from leakguard.model.holder import Hop
@@ -16,14 +16,14 @@ from leakguard.testing import RunStory, State
 POOL, THREAD = "multiprocessing.pool.Pool", "threading.Thread"
 
 
-def kept(type_name: str, rate: float, path: str | None, phase: str = "evaluate") -> Row:
+def kept(type_name: str, rate: float, path: str | None, phase: str = "evaluate") -> LedgerRow:
     """Return the defect of a type of which ``rate`` more are held at ``path`` each generation."""
     lead = Growth("type", type_name, "instances", type=type_name, rate=rate)
     if path is None:
-        return Row(lead, phase=phase, bytes_rate=100.0)
+        return LedgerRow(lead, phase=phase, bytes_rate=100.0)
     held = Growth("container", path, "container", type=type_name, rate=rate)
     held = replace(held, holder=Holder(path, type_name, 10))
-    return Row(lead, container=held, phase=phase, bytes_rate=100.0)
+    return LedgerRow(lead, container=held, phase=phase, bytes_rate=100.0)
 
 
 def run(kept_type: str) -> Run:
@@ -56,7 +56,7 @@ def test_memory_that_the_workers_of_a_pool_take_is_told_with_the_pool():
 
 
 def test_memory_in_c_beside_other_objects_is_a_leak_of_its_own():
-    assert {f.kind for f in diagnose(run("app.Row")).findings} == {"native", "instances"}
+    assert {f.kind for f in diagnose(run("app.LedgerRow")).findings} == {"native", "instances"}
 
 
 def test_threads_of_pools_that_are_kept_are_told_with_the_pools():
@@ -77,7 +77,7 @@ def test_threads_of_another_phase_are_a_leak_of_their_own():
 
 
 def test_threads_beside_objects_that_begin_none_are_a_leak_of_their_own():
-    both = [kept(THREAD, 3, "threading._active[*]"), kept("app.Row", 1, "app.rows[*]")]
+    both = [kept(THREAD, 3, "threading._active[*]"), kept("app.LedgerRow", 1, "app.rows[*]")]
     assert joined(both) == both
 
 
