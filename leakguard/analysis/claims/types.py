@@ -9,7 +9,7 @@ from typing import NamedTuple
 from leakguard.analysis.claims import Claim, strongest
 from leakguard.analysis.group import is_programs, known_bytes
 from leakguard.analysis.growth import Growth
-from leakguard.analysis.knowledge import keeps_self, place_of
+from leakguard.analysis.knowledge import place_of
 from leakguard.analysis.row import LedgerRow
 from leakguard.analysis.tolerance import MAJORITY, SAME_COUNT, same
 from leakguard.model.census import GRAPH_NODE
@@ -109,13 +109,6 @@ def is_elsewhere(row: LedgerRow, gained: float) -> bool:
     return (place is None or place.kind is None) and 0 < in_it < MAJORITY * gained
 
 
-def _in_its_keys(asked: TypeAsked) -> Accounted | None:
-    """A cache on a method keeps the instances of its class."""
-    caches = (r for r in asked.rooms if keeps_self(r.row.held_by or "", asked.growing.name))
-    cache = next(caches, None)
-    return None if cache is None else Accounted(cache, max(asked.size - cache.whole, 0.0))
-
-
 def _in_its_phase(asked: TypeAsked) -> Accounted | None:
     """Rows of the same phase keep most of the bytes, beside what is accounted for."""
     near = [room for room in asked.rooms if room.is_near(asked.growing)]
@@ -168,7 +161,6 @@ def _each_has(asked: TypeAsked, room: Room) -> bool:
 
 
 CLAIMS = (
-    Claim("cache's own instances", 50, _in_its_keys),
     Claim("room in phase", 40, _in_its_phase),
     Claim("room for builtin", 30, _among_builtin),
     Claim("named after it", 20, _of_its_type),
