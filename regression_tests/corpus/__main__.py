@@ -19,7 +19,14 @@ from regression_tests.corpus.keys import read_keys
 from regression_tests.corpus.recorder import Recorder, told
 from regression_tests.corpus.sample import sampled
 from regression_tests.corpus.sets import entries
-from regression_tests.corpus.table import differences, markdown, read_table, sums, write_table
+from regression_tests.corpus.table import (
+    LEGEND,
+    differences,
+    markdown,
+    read_table,
+    sums,
+    write_table,
+)
 from regression_tests.corpus.weighing.page import page
 from regression_tests.corpus.weighing.rules import changes
 from regression_tests.corpus.weighing.scales import Weight, weigh, weighed_runs
@@ -46,7 +53,10 @@ def _parser() -> argparse.ArgumentParser:
     pack.set_defaults(action=_pack)
     for command in (record, pack):
         command.add_argument("--runs", type=Path, required=True, metavar="FOLDER")
-    judging = commands.add_parser("judge", help="diagnose all runs; which reports changed?")
+    judging = commands.add_parser(
+        "judge",
+        help="diagnose all runs; which changed since --write?",
+    )
     judging.add_argument("--write", action="store_true", help="make the table say what is said now")
     judging.add_argument("-o", dest="out", type=Path, metavar="FILE", help="for the counts")
     judging.add_argument("--sample", type=int, metavar="N", help="so many runs, always the same")
@@ -98,7 +108,7 @@ def _judge(options: argparse.Namespace) -> int:
     counts = markdown(sums(judged))
     print(counts)
     if options.out is not None:
-        options.out.write_text(f"{counts}\n", encoding="utf-8")
+        options.out.write_text(f"{counts}\n{LEGEND}", encoding="utf-8")
     changed = differences(judged, read_table())
     seen = [change for change in changed if not is_aside(change.run)]
     print("\n".join(change.told for change in seen))

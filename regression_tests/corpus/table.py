@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from regression_tests.benchmarks.leakbench.score import Marks
 from regression_tests.corpus.entry import is_aside
 from regression_tests.corpus.judge import Judged
 
@@ -16,17 +17,34 @@ _ASKED = ("type", "holder", "phase", "start", "line")
 #: The heads of the columns of sums: a set, what it has, what is right.
 HEAD = ("set", "runs", "leaks", "found", "suspected", "named", *_ASKED, "calm", "accused",
         "strangers", "failed")  # fmt: skip
+LEGEND = """
+Of the leaks that the key knows, **found** are accused as a leak and **suspected** with less;
+**named** says that some finding is of the leak. Holder, phase, start and line: right of those that
+the key has. **Calm** runs leak nothing; **accused** are those of them with a finding. **Strangers**
+are findings of leaking runs that are no leak of the key.
+"""
 
 
 def line_of(judged: Judged) -> str:
-    """Return a run's line of the table, without its name: tabs between verdict, findings, cleared.
+    """Return a run's line of the table, without its name: verdict, findings, cleared and score.
 
     Of a run that is set aside only a hash is told, so that nobody reads it by chance.
     """
-    told = "\t".join((judged.verdict, " | ".join(judged.findings), ", ".join(judged.cleared)))
+    parts = (judged.verdict, " | ".join(judged.findings), ", ".join(judged.cleared), _score(judged))
+    told = "\t".join(parts)
     if is_aside(judged.run):
         return f"set aside {hashlib.sha256(told.encode()).hexdigest()[:12]}"
     return told
+
+
+def _score(judged: Judged) -> str:
+    """Return how much of a report is right, so that a change says whether it is for the better."""
+    right = (f"{_right(judged.marks, asked)} {asked}" for asked in ("detected", *_ASKED))
+    return f"right: {', '.join(right)}; {judged.accused} accused"
+
+
+def _right(marks: Sequence[Marks], asked: str) -> int:
+    return sum(getattr(mark, asked) is True for mark in marks)
 
 
 def write_table(kept: Mapping[str, str], judged: Iterable[Judged], path: Path = TABLE) -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from regression_tests.benchmarks.leakbench.program import truth
+from regression_tests.benchmarks.leakbench.score import Marks
 from regression_tests.corpus.entry import is_aside
 from regression_tests.corpus.judge import Judged
 from regression_tests.corpus.keys import Key, read_keys, write_keys
@@ -61,3 +62,13 @@ def test_keys_are_read_as_they_were_written(tmp_path: Path) -> None:
     keys = [Key("set/a", "a.py", (leak,)), Key("set/b", "b.py"), Key("set/c", "", skipped="no c")]
     write_keys(keys, tmp_path / "keys.jsonl")
     assert list(read_keys(tmp_path / "keys.jsonl").values()) == keys
+
+
+def test_a_change_says_whether_it_is_for_the_better() -> None:
+    missed = Marks(False, False, False, None, False, None, None, None, None)
+    found = replace(missed, detected=True, named=True, holder=True)
+    table = {OPEN: line_of(replace(LEAK, marks=(missed,), accused=0))}
+    (change,) = differences([replace(LEAK, marks=(found,), accused=0)], table)
+    before, after = change.told.splitlines()[1:]
+    assert "right: 0 detected" in before and "0 holder" in before
+    assert "right: 1 detected" in after and "1 holder" in after
