@@ -64,6 +64,7 @@ def _parser() -> argparse.ArgumentParser:
     weighing = commands.add_parser("weigh", help="what is each number and each rule worth?")
     weighing.add_argument("--sample", type=int, metavar="N", help="so many runs, always the same")
     weighing.add_argument("--only", default="", metavar="RULE", help="rules with this in the name")
+    weighing.add_argument("--without", metavar="RULE", help="rules with this are left out")
     weighing.add_argument(
         "--seconds", type=float, default=math.inf, metavar="S", help="not runs judged for longer"
     )
@@ -139,7 +140,9 @@ def _weigh(options: argparse.Namespace) -> int:
         files = ((run, its) for run, its in unpack() if run in chosen)
         read = {run: (chosen[run], load(its, Path(folder))) for run, its in files}
     runs = {run: read[run] for run in chosen}  # the first ones are of all sets
-    wanted = [change for change in changes() if options.only in change.name]
+    asked = (change for change in changes() if options.only in change.name)
+    without = options.without
+    wanted = [change for change in asked if not (without and without in change.name)]
     weights: list[Weight] = []
     for weight in weigh(runs, wanted, options.seconds):
         weights.append(weight)
