@@ -137,7 +137,7 @@ class _Book:
         """Add a row, which takes what it can of the types that it is named after."""
         room = Room(row)
         self.rooms.append(room)
-        for name in room.names & self._left.keys():
+        for name in [name for name in self._left if name in room.names]:
             self._left[name] = room.left_of(self._left[name])
         self._told |= set() if row.held_by is None else {row.held_by}
 
