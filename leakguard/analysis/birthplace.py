@@ -159,6 +159,19 @@ class RunBirths:
         alike = (look for other, look in self._looks.items() if _base(other) == base)
         return max(alike, key=lambda look: sum(p.bytes for p in look[1]), default=None)
 
+    def share_of_loop(self, path: str, kept: float) -> float:
+        """Return the share of the ``kept`` bytes of a container that the loop made.
+
+        It is that of the samples, unless most of what the container keeps has none: so it is with
+        what was there before births were recorded. A few samples may stand for half of the bytes.
+        """
+        look = self._look_at(path)
+        cohorts = [] if look is None else [c for place in look[1] for c in place.cohorts]
+        whole = sum(cohort.bytes for cohort in cohorts)
+        made = sum(cohort.bytes for cohort in cohorts if cohort.round >= 0)
+        known = whole if whole >= MAJORITY * kept else kept
+        return made / known if known else 1.0
+
     def is_from_before(self, holder: Holder) -> bool:
         """Return whether births show that a container keeps nothing that the loop made.
 

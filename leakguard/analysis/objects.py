@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from leakguard.analysis.case import Case
 from leakguard.analysis.claims.types import Accounted, Room, TypeAsked, claimed, is_elsewhere
 from leakguard.analysis.entries import (
+    as_counted,
     as_many,
     is_bystander,
     is_filled_by,
@@ -86,6 +87,8 @@ class _Book:
     def enter(self, place: list[Growth]) -> None:
         """Add a row for a place whose containers grow, named after what lies in it."""
         container = together(place)
+        entries = self.types.get(container.type or "")
+        container = as_counted(container, entries)
         left = self.left()
         is_leading = any(g.name == container.type for g in left) and not container.is_weak
         if not is_notable(container) and (not is_leading or is_bystander(container, left)):
@@ -94,7 +97,6 @@ class _Book:
             return
         self._told |= {c.name for c in place}
         others = {c.type for c in self.containers if c not in place}
-        entries = self.types.get(container.type or "")
         inside = [g for g in left if g.name not in others and g is not entries]
         lead = lead_of([*inside, *filter(None, (entries,))], container) or container
         if lead is entries:

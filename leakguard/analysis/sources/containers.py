@@ -18,7 +18,6 @@ from leakguard.analysis.tolerance import (
     BYTES_FLOOR,
     FEWEST_LOOKS,
     MAJORITY,
-    NEARLY_ALL,
     PLURALITY,
     REPEATED,
     SAME_RATE,
@@ -122,9 +121,7 @@ def _by_births(case: Case, seen: History) -> Growth | None:
         return None
     born = trail.residue.rate * trail.lasted
     retained = float(holder.retained_bytes or born)
-    # The share of what is kept that the loop made.
-    share = min(born / (birth.kept_by(holder) or born), 1.0)
-    share = 1.0 if share >= NEARLY_ALL else share
+    share = case.births.share_of_loop(holder.path, birth.kept_by(holder) or born)
     known = container.since is not None or (len(seen) > 1 and (container.rate or 0.0) > 0)
     is_full = container.bound is not None and holder.entries >= container.bound
     return replace(
