@@ -19,7 +19,7 @@ from leakguard.analysis.levels import (
 )
 from leakguard.analysis.naming import named
 from leakguard.analysis.settlement import settle
-from leakguard.analysis.sources import SOURCES
+from leakguard.analysis.sources import growths
 from leakguard.analysis.timeline import LIVE_MEMORY
 from leakguard.analysis.tolerance import FEWEST_LOOKS, MAJORITY, NEARLY_ALL
 from leakguard.analysis.words.evidence import of_rounds
@@ -69,7 +69,7 @@ def _found_at(rounds: OuterRounds, whole: Case) -> list[Finding]:
         series = whole_series(rounds, whole.timeline, name)
         if series is not None:
             case.timeline.know(series)
-    ledger = settle(case, [growth for source in SOURCES for growth in source(case)])
+    ledger = settle(case, growths(case))
     findings = (named(case, row) for row in ledger.rows)
     mine = (f for f in findings if f.verdict in _TOLD and _is_of(f, rounds))
     told = [_in_generations(f, rounds, whole) for f in mine]

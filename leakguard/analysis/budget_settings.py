@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
-from leakguard.analysis.words import settings as words
+from leakguard.analysis.words import budget as words
 from leakguard.errors import UsageError
 from leakguard.model.budget import Budget, FailOn, PhaseBudget
 from leakguard.model.metric import RESOURCES

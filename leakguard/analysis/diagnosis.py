@@ -18,7 +18,7 @@ from leakguard.analysis.limits import undecided, unseen
 from leakguard.analysis.naming import named
 from leakguard.analysis.sensitivity import least_told
 from leakguard.analysis.settlement import settle
-from leakguard.analysis.sources import SOURCES
+from leakguard.analysis.sources import growths
 from leakguard.analysis.spacing import evenly_spaced
 from leakguard.analysis.trend import growth, trend
 from leakguard.analysis.words.cleared import cleared
@@ -77,7 +77,7 @@ def diagnose_briefly(run: Run) -> Report:
 
 def _concluded(run: Run) -> _Conclusion:
     case = Case(evenly_spaced(run), whole=run)
-    ledger = settle(case, [found for source in SOURCES for found in source(case)])
+    ledger = settle(case, growths(case))
     found = [named(case, row) for row in ledger.rows]
     found, harmless = with_levels(run, case, found, tuple(ledger.cleared))
     found.sort(key=_rank)

@@ -10,13 +10,10 @@ from leakguard.analysis.case import Case
 from leakguard.analysis.facts.harmless import Harmless
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.row import LedgerRow, line_of
-from leakguard.analysis.timeline import gauge_reader
+from leakguard.analysis.timeline import LIVE_MEMORY, gauge_reader
 from leakguard.analysis.tolerance import MAJORITY
 from leakguard.model.balance import Balance
 from leakguard.model.series import Series
-
-#: The metrics of live memory; one of them stands for the memory of the run.
-LIVE = frozenset({"live_memory", "heap_in_use", "rss_anonymous", "rss"})
 
 
 class RunLedger:
@@ -46,7 +43,7 @@ class RunLedger:
     @property
     def memory(self) -> Growth | None:
         """The growth of live memory; None if it does not grow, or by too little."""
-        return next((growth for growth in self.of("metric") if growth.name in LIVE), None)
+        return next((growth for growth in self.of("metric") if growth.name in LIVE_MEMORY), None)
 
     @property
     def balance(self) -> Balance | None:
@@ -60,7 +57,7 @@ class RunLedger:
 
     def named_bytes(self) -> float:
         """Return the bytes per generation that rows and cleared growth explain so far."""
-        found = sum(row.bytes_rate or 0.0 for row in self.rows if row.lead.name not in LIVE)
+        found = sum(row.bytes_rate or 0.0 for row in self.rows if row.lead.name not in LIVE_MEMORY)
         return found + sum(one.bytes_per_generation or 0.0 for one in self.cleared)
 
     def put(self, row: LedgerRow, known: LedgerRow) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from leakguard.analysis.words import ledger as words
+from leakguard.analysis.words import unknown as words
 from leakguard.model import Census, Run, Snapshot
 from leakguard.model.ledger import PARTS, Ledger
 

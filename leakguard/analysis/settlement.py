@@ -17,10 +17,11 @@ from leakguard.analysis.device_memory import shared_out
 from leakguard.analysis.facts.harmless import Harmless
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.healthy import ended, filling_container, filling_gauge, held_more
-from leakguard.analysis.ledger import LIVE, RunLedger
+from leakguard.analysis.ledger import RunLedger
 from leakguard.analysis.live_memory import levelled_off
 from leakguard.analysis.objects import object_rows
 from leakguard.analysis.row import LedgerRow, with_birth
+from leakguard.analysis.timeline import LIVE_MEMORY
 from leakguard.analysis.tolerance import MAJORITY, NOTABLE_BYTES, SAME_COUNT, notable, same
 from leakguard.analysis.trifles import drop_trifles
 from leakguard.model.series import Series
@@ -94,7 +95,7 @@ def _metrics(ledger: RunLedger) -> None:
         elif growth.kind == "gpu":
             filling = [container for container in ledger.of("container") if container.fills]
             ledger.rows = shared_out(ledger.case, ledger.rows, filling, growth)
-        elif growth.name not in LIVE and not is_explained(ledger, growth):
+        elif growth.name not in LIVE_MEMORY and not is_explained(ledger, growth):
             size = growth.bytes_rate
             ledger.rows.append(LedgerRow(growth, phase=growth.phase, bytes_rate=size))
 

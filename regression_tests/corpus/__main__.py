@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from regression_tests.corpus.archive import Damaged, unpack
 from regression_tests.corpus.balance import page as balance_page
 from regression_tests.corpus.balance import shares
 from regression_tests.corpus.entry import Entry, is_aside
-from regression_tests.corpus.judge import judge, load
+from regression_tests.corpus.judge import judge, loaded
 from regression_tests.corpus.keys import read_keys
 from regression_tests.corpus.recorder import Recorder, told
 from regression_tests.corpus.sample import sampled
@@ -123,10 +122,7 @@ def _judge(options: argparse.Namespace) -> int:
 
 
 def _balance(options: argparse.Namespace) -> int:
-    keys = read_keys()
-    with tempfile.TemporaryDirectory() as folder:
-        runs = ((run, load(its, Path(folder))) for run, its in unpack() if run in keys)
-        told = balance_page(list(shares(runs)))
+    told = balance_page(list(shares(loaded(read_keys()))))
     print(told)
     if options.out is not None:
         options.out.write_text(told, encoding="utf-8")
@@ -136,10 +132,8 @@ def _balance(options: argparse.Namespace) -> int:
 def _weigh(options: argparse.Namespace) -> int:
     keys = (key for run, key in read_keys().items() if not is_aside(run))
     chosen = sampled(keys, options.sample)
-    with tempfile.TemporaryDirectory() as folder:
-        files = ((run, its) for run, its in unpack() if run in chosen)
-        read = {run: (chosen[run], load(its, Path(folder))) for run, its in files}
-    runs = {run: read[run] for run in chosen}  # the first ones are of all sets
+    read = dict(loaded(chosen))
+    runs = {run: (chosen[run], read[run]) for run in chosen}  # the first ones are of all sets
     asked = (change for change in changes() if options.only in change.name)
     without = options.without
     wanted = [change for change in asked if not (without and without in change.name)]

@@ -8,7 +8,7 @@ from itertools import pairwise
 from leakguard.analysis.balance import explained
 from leakguard.analysis.case import Case
 from leakguard.analysis.settlement import settle
-from leakguard.analysis.sources import SOURCES
+from leakguard.analysis.sources import growths
 from leakguard.analysis.spacing import evenly_spaced
 from leakguard.model import Run
 from regression_tests.corpus.table import markdown
@@ -26,7 +26,7 @@ def shares(runs: Iterable[tuple[str, Run]]) -> Iterator[tuple[str, float]]:
         case = Case(evenly_spaced(run), whole=run)
         memory = case.memory()
         if memory is not None and memory.grows and case.counts_objects:
-            ledger = settle(case, [growth for source in SOURCES for growth in source(case)])
+            ledger = settle(case, growths(case))
             yield name, sum(explained(memory, ledger.rows, ledger.cleared)) / memory.verdict.rate
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,7 +12,7 @@ from pathlib import Path
 import leakguard
 from leakguard.model import Finding, Report, Run
 from regression_tests.benchmarks.leakbench.score import Case, Marks, marks_of, said_by, strangers
-from regression_tests.corpus.archive import Files
+from regression_tests.corpus.archive import Files, unpack
 from regression_tests.corpus.keys import Key
 
 PROCESSES = 2
@@ -69,6 +69,12 @@ def load(files: Files, folder: Path) -> Run:
         for path, text in zip(paths, files.values(), strict=True):
             path.write_bytes(text)
         return leakguard.load(paths[0] if len(paths) == 1 else here)
+
+
+def loaded(names: Container[str]) -> Iterator[tuple[str, Run]]:
+    """Yield the recorded runs of these names, read."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield from ((run, load(its, Path(folder))) for run, its in unpack() if run in names)
 
 
 def judged(key: Key, report: Report) -> Judged:

@@ -50,10 +50,6 @@ class Place:
             return False
         return self.types is None or any(re.search(self.types, name) for name in types)
 
-    def is_on(self, path: str) -> bool:
-        """Return True if the place is known by its path and ``path`` leads into it."""
-        return self.path is not None and re.search(self.path, path) is not None
-
 
 PLACES: tuple[Place, ...] = (
     Place(

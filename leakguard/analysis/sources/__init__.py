@@ -38,3 +38,8 @@ SOURCES: tuple[ReadGrowth, ...] = (
     copies,
     offspring,
 )
+
+
+def growths(case: Case) -> list[Growth]:
+    """Return everything that increased in a run, as all sources measured it."""
+    return [growth for source in SOURCES for growth in source(case)]

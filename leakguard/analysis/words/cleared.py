@@ -52,11 +52,11 @@ def _why(growth: Harmless) -> str:
         case h.LittleMemory(rate, so_far, daily):
             return (
                 f"{METRICS[name].words} grows by {format_change(rate)} per generation, "
-                f"{format_bytes(so_far)} so far{_pace(daily)}: too little here to look for what "
+                f"{format_bytes(so_far)} so far{pace(daily)}: too little here to look for what "
                 "keeps it"
             )
         case h.LittleOfMetric(metric, daily):
-            return f"{grows(metric)}{_pace(daily)}: too little to matter"
+            return f"{grows(metric)}{pace(daily)}: too little to matter"
         case h.FirstTouched(metric):
             return (
                 f"{grows(metric)} while nothing more is mapped: pages of an existing segment are "
@@ -86,7 +86,8 @@ def _filled(growth: Harmless, why: h.Filled) -> str:
     return f"{growth.metric} fills {until or 'towards its bound'}: {filled}"
 
 
-def _pace(daily: float | None) -> str:
+def pace(daily: float | None) -> str:
+    """Return what growth comes to in a day, to follow its rate; empty if that is unknown."""
     return "" if daily is None else f", {format_bytes(daily)} a day at this pace"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from leakguard.analysis.facts.doubt import Doubt
+from leakguard.analysis.words.cleared import pace
 from leakguard.analysis.words.limits import doubt
 from leakguard.model import Finding, Run
 from leakguard.model.balance import Balance
@@ -85,10 +86,9 @@ def beside(earlier: Run, left: str) -> str:
 
 
 def _trifle(metric: str, balance: Balance) -> str:
-    a_day = "" if balance.daily is None else f", {format_bytes(balance.daily)} a day at this pace"
     return (
         f"nothing grows that matters ({METRICS[metric].words} gains "
-        f"{format_bytes(balance.growth)} per generation{a_day})"
+        f"{format_bytes(balance.growth)} per generation{pace(balance.daily)})"
     )
 
 

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import random
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from leakguard.analysis import diagnosis, holders
+from leakguard.analysis import diagnosis, holders, sources
 from leakguard.analysis.claims import memory, metrics, types
 from leakguard.model import Run
-from regression_tests.corpus.archive import unpack
 from regression_tests.corpus.entry import is_aside
-from regression_tests.corpus.judge import judged, load
+from regression_tests.corpus.judge import judged, loaded
 from regression_tests.corpus.keys import Key, read_keys
 from regression_tests.corpus.sample import sampled
 
@@ -26,15 +23,14 @@ RUNS, ORDERS = 24, 5
 def runs() -> list[tuple[Key, Run]]:
     """A sample of the recorded runs, of all sets."""
     keys = sampled((key for run, key in read_keys().items() if not is_aside(run)), RUNS)
-    with tempfile.TemporaryDirectory() as folder:
-        return [(keys[run], load(its, Path(folder))) for run, its in unpack() if run in keys]
+    return [(keys[name], run) for name, run in loaded(keys)]
 
 
 def shuffled(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Put all tables into one order after the other."""
     for seed in range(ORDERS):
         chance = random.Random(seed)
-        for module, name in (*TABLES, (diagnosis, "SOURCES")):
+        for module, name in (*TABLES, (sources, "SOURCES")):
             table = list(getattr(module, name))
             chance.shuffle(table)
             monkeypatch.setattr(module, name, tuple(table))
