@@ -1,6 +1,6 @@
 """The sources from which growth is read, one file each. A new kind of leak is one more source.
 
-A source takes the case and returns growth; it does not depend on the other sources. ``account``
+A source takes the case and returns growth; it does not depend on the other sources. ``settlement``
 decides which growth explains which, and what is left to report.
 """
 
