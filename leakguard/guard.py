@@ -87,8 +87,8 @@ class LeakGuard:
             log_every: write the blocks of every n-th generation only.
             large_object: objects of this size and more are listed one by one.
             max_overhead: share of wall time that looks at the heap may cost, 0.01 or ``"1%"``; a
-                short run may cost 0.3 s of CPU or two looks instead, and 5 % of its time (at most
-                a second) more while memory rises; ``leakguard.live.schedule`` says it all. None
+                short run may cost 0.3 s of CPU or three looks instead, and 1 % of its time (at most
+                a second) more while memory rises; ``leakguard.live.purse`` says it all. None
                 looks at every generation, whatever it costs.
             on_signal: answer this signal (for example ``"SIGUSR1"``) with a look at who holds
                 what; ``leakguard snapshot PID`` sends it. Needs ``out``.
@@ -223,15 +223,14 @@ class LeakGuard:
         return Generation(self._started().loop, number)
 
     @gives_way
-    def announce(self, total: int | None, *, long: bool = False) -> None:
+    def announce(self, total: int | None) -> None:
         """Tell the guard how many generations the next loop will have; None if unknown.
 
-        In a loop of at most twelve generations, each one gets a look. ``generations()`` knows the
-        number by itself; this method is for callers of ``generation()``. ``long`` means that the
-        number is unknown but probably large.
+        The middle one gets a look in any case. ``generations()`` knows the number by itself; this
+        method is for callers of ``generation()``.
         """
         self._leave_parent()
-        self._started().loop.announce(total, long=long)
+        self._started().loop.announce(total)
 
     @gives_way
     def outer_round(self, level: str = "epoch") -> None:

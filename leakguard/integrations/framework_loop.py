@@ -7,7 +7,7 @@ from leakguard.guard import LeakGuard
 from leakguard.integrations.division import Division
 from leakguard.live import active
 from leakguard.live.generations import Generation
-from leakguard.live.schedule import SHORT
+from leakguard.live.policy import MEASURED_FIRST
 from leakguard.model.snapshot import EVALUATIONS
 from leakguard.phase import phase
 
@@ -75,7 +75,7 @@ class FrameworkLoop:
                 total = None if steps is None else -(-steps // self.every)
             # A framework may stop early, so ``total`` is an upper limit. It is announced only if it
             # proves that the loop is short.
-            short = total is not None and total <= SHORT
+            short = total is not None and total <= MEASURED_FIRST
             self.guard.announce(total if short else None)
 
     def round(self, steps: int | None = None) -> None:
@@ -155,7 +155,7 @@ class FrameworkLoop:
         self.leave()
         self._end_generation()
         if was_whole:
-            self.guard.announce(None, long=True)
+            self.guard.announce(None)
         division.begin(left)
         self.generation(division.taken)
         if was_whole and self._generation is not None:

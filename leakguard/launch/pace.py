@@ -114,11 +114,6 @@ class Pace:
         """The kind of step that is counted; None after a preparation."""
         return None if self._choice.was_preparation else self._choice.chosen
 
-    @property
-    def many(self) -> bool:
-        """True if generations were given their length here, so that there will probably be many."""
-        return self.every is None and self._is_grouped
-
     def add(self, source: StepSource) -> StepSource:
         """Add a kind of step to the choice."""
         source.since = self.generations

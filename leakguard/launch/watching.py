@@ -55,7 +55,7 @@ class Watching:
         self.mentioned: set[str] = set()  # names that the program's own code calls outside of loops
         self._guard: LeakGuard | None = None
         self._generation: Generation | None = None
-        self._is_over = self._is_many = False
+        self._is_over = False
         self._log: TextIO | None = None
         self._what = ""
         self._counted: Counter[str] = Counter()  # generations, by what a generation is
@@ -121,11 +121,6 @@ class Watching:
                 self._broken = True
                 complain(str(error))
                 return _nothing
-        if self.pace.many and not self._is_many:  # known late if the first steps were slow
-            if self._generation is not None:
-                self._generation.__exit__(None, None, None)
-            self._is_many = True
-            self._guard.announce(None, long=True)
         self._generation = generation = self._guard.generation(number)
         generation.take_together(taken)
         if what != self._what:
@@ -151,7 +146,6 @@ class Watching:
             self._before.append((words, _run_of(guard)))
             guard.abandon()
             self._counted.clear()
-            self._is_many = False
 
     def _end(self, generation: Generation) -> None:
         if self._is_over:

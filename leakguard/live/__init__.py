@@ -4,10 +4,11 @@
 the run, its phases (``visit``, ``names``), and its ``loop``. The loop consists of generations
 (``round``), which the program names in one of several ways (``generations``).
 
-``schedule`` decides at which generations a look is taken. It knows how the cheap numbers rise
-(``heights``) and what looks cost (``meter``). ``look`` takes the look, and goes deeper if something
-seems to grow (``suspicion``, ``cycle_watch``). ``scribe`` makes a snapshot of the look. ``journal``
-writes the snapshot to the run file, the log and the ``history``; ``sinks`` send it to dashboards.
+``policy`` decides at which generations a look is taken, and how deep it goes: pure functions of
+what is known and still open (``inquiry``, with ``heights`` and ``suspicion``), and of what looks
+may cost (``purse``, ``meter``). ``look`` takes the look, and ``cycle_watch`` decides when it
+collects garbage. ``scribe`` makes a snapshot of the look. ``journal`` writes the snapshot to the
+run file, the log and the ``history``; ``sinks`` send it to dashboards.
 
 ``diagnosing`` diagnoses the run so far. ``tracing`` finds the line that allocates what grows: it
 traces one generation (``traced_generation``) for a limited time (``time_limit``), and ends the

@@ -22,15 +22,16 @@ from leakguard.live.children import Children, Offspring
 from leakguard.live.cycle_watch import CycleWatch
 from leakguard.live.diagnosing import Alarm, Diagnoses
 from leakguard.live.guarded_run import GuardedRun
+from leakguard.live.inquiry import Inquiry
 from leakguard.live.journal import Journal
 from leakguard.live.look import Looker
 from leakguard.live.loop import WatchedLoop
 from leakguard.live.meter import CostMeter
 from leakguard.live.numbers import Numbers
 from leakguard.live.project_settings import project_ignores
+from leakguard.live.purse import Prices, Purse
 from leakguard.live.run_directory import identity
 from leakguard.live.safety import Safety
-from leakguard.live.schedule import Prices, Schedule
 from leakguard.live.scribe import Scribe, TakenLooks
 from leakguard.live.settings import Settings
 from leakguard.live.sidecar.start import start_sidecar
@@ -63,7 +64,8 @@ def new_guarded_run(
     shared = () if settings.directory is None else (("shared pages", Paced()),)
     probes = (*ROUND_PROBES, *shared)
     prices = Prices(ENGINE, sys.getallocatedblocks())
-    schedule = Schedule(settings.max_overhead, meter, prices, faults=settings.faults)
+    purse = Purse(settings.max_overhead, meter, prices, faults=settings.faults)
+    inquiry = Inquiry(suspicion())
     record = BirthRecord(most_share=settings.max_overhead) if births_are_wanted() else None
     births = BirthWatch(record, safety)
     journal = _journal(settings)
@@ -75,12 +77,12 @@ def new_guarded_run(
             round=probes,
             peaks=_peaks,
             spares_heap=reason_to_spare_heap(),
-            longest_look=schedule.longest_look,
+            longest_look=purse.longest_look,
             survivors=births.survivors,
         ),
-        schedule,
+        purse,
         safety,
-        suspicion(),
+        inquiry,
         None if settings.collect == "never" else CycleWatch(),
         births.leave_residue,
         journal,
@@ -89,7 +91,7 @@ def new_guarded_run(
     scribe = Scribe(journal, meter, safety, Sinks(settings.sinks, safety))
     promises = Promises(may_collect=settings.collect != "never")
     alarm = None if settings.on_leak is None else Alarm(settings.on_leak)
-    diagnoses = Diagnoses(journal, meter, looker.schedule)
+    diagnoses = Diagnoses(journal, meter, purse, inquiry)
     tracing = Tracing(settings.trace, lines_are_known=births.is_recording)
     traced = TracedGeneration(tracing, looker, safety, diagnoses)
     looks = TakenLooks(looker, scribe)

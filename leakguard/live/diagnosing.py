@@ -11,9 +11,10 @@ from leakguard.capture import heap
 from leakguard.capture.heap.apart import looks
 from leakguard.capture.probe import Unavailable
 from leakguard.capture.tracers import tracer_at_work
+from leakguard.live.inquiry import Inquiry
 from leakguard.live.journal import Journal
 from leakguard.live.meter import CostMeter
-from leakguard.live.schedule import Schedule
+from leakguard.live.purse import Purse
 from leakguard.model import Finding, Proof, Report, Run
 from leakguard.model.finding import SEVERITY
 
@@ -61,14 +62,15 @@ class Diagnoses:
 
     journal: Journal
     meter: CostMeter
-    schedule: Schedule
+    purse: Purse
+    inquiry: Inquiry
     _taken: int = 0
     _price: float = 0.0
 
     @property
     def affordable(self) -> bool:
         """Whether the budget allows another diagnosis; a few are always allowed."""
-        return self._taken < _FREE_DIAGNOSES or self.schedule.affords_seconds(self._price)
+        return self._taken < _FREE_DIAGNOSES or self.purse.allows_seconds(self._price, self.inquiry)
 
     def findings(self) -> tuple[Finding, ...]:
         """Diagnose the run so far; its duration is the expected cost of the next diagnosis."""

@@ -40,7 +40,7 @@ _NUMBERS: tuple[tuple[str, Callable[[_Metrics], float | None], float], ...] = (
 )
 # The guard keeps memory from each look, which is no gain of the program. So the gain of a number
 # counts only what changed in "calm" generations, those without a look, once there are at least this
-# many. Chosen: half of ``schedule.SHORT``, the 12 generations that may all have a look.
+# many. Chosen: half of ``policy.MEASURED_FIRST``, the 12 generations that are all measured.
 _CALM = 6
 
 

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from leakguard.alarm import pass_on
 from leakguard.capture.heap import Held, Inspection
 from leakguard.capture.heap.collector import may_collect
 from leakguard.capture.packed import PackedCounts, PackedMeasurement
 from leakguard.capture.recorder import Observation, Recorder
+from leakguard.live import policy
 from leakguard.live.calm import Calm
 from leakguard.live.cycle_watch import CycleWatch
+from leakguard.live.inquiry import Inquiry
 from leakguard.live.journal import Journal
+from leakguard.live.policy import LAST, Depth, LoopSoFar
+from leakguard.live.purse import Purse
 from leakguard.live.safety import Safety
-from leakguard.live.schedule import LAST, Depth, Schedule
-from leakguard.live.suspicion import Suspicion, has_gained
 from leakguard.model import Collection
 from leakguard.model.holder import Hop
 
@@ -43,28 +45,23 @@ class Look:
 
 @dataclass(slots=True)
 class Looker:
-    """Looks at the process, and remembers from look to look what seems to grow.
+    """Looks at the process as ``policy`` plans it, and tells the ``inquiry`` what it saw.
 
-    The flags describe the last look. ``grows`` is true if objects grew. ``swells`` is true if
-    memory or backward graphs grew. ``climbs`` is true if memory in use grew since the look before.
-    ``owing`` is true if that growth still needs a look at holders. ``stays`` returns whether the
-    birth record shows that each round leaves something behind. ``journal`` has the first census;
-    without it, the last look always searches for holders. ``calm`` tells whether a census would
-    find anything new; without it, each look that is due takes one.
+    ``stays`` returns whether the birth record shows that each round leaves something behind.
+    ``journal`` has the first census; without it, the last look always searches for holders.
+    ``calm`` tells whether a census would find anything new; without it, each look that is due
+    takes one.
     """
 
     recorder: Recorder
-    schedule: Schedule
+    purse: Purse
     safety: Safety
-    suspicion: Suspicion
+    inquiry: Inquiry
     cycles: CycleWatch | None
     stays: Callable[[], bool] = lambda: False
     journal: Journal | None = None
     calm: Calm | None = None
-    grows: bool = False
-    swells: bool = False
-    climbs: bool = False
-    owing: bool = False
+    loop: LoopSoFar = field(default_factory=LoopSoFar)
     _collection: Collection | None = None
 
     def glance(self, reading: PackedMeasurement) -> Look:
@@ -77,33 +74,41 @@ class Looker:
     ) -> Look:
         """Take a census."""
         held = self.recorder.held_bytes
-        with self.schedule.charged(Depth.CENSUS):
+        with self.purse.charged(Depth.CENSUS):
             seen = self.recorder.observe(reading, deep=True, before=before)
         return Look(seen, Depth.CENSUS, why=why, held=held)
 
     def start(self, reading: PackedMeasurement) -> Look:
         """Take a census before the loop, if it is cheap."""
-        if not self.schedule.costs_little(Depth.CENSUS):
+        if not self.purse.costs_little(Depth.CENSUS):
             return self.glance(reading)
-        with self.schedule.charged(Depth.CENSUS, in_loop=False):
+        with self.purse.charged(Depth.CENSUS, in_loop=False):
             return Look(self.recorder.observe(reading, deep=True), Depth.CENSUS, why="start")
 
     def baseline(self, reading: PackedMeasurement) -> Look:
         """Take the census from which growth is measured."""
         look = self.census(reading, why="baseline")
         if look.seen.census is not None:
-            self.suspicion.note(look.seen.census.types)
+            self.inquiry.types.note(look.seen.census.types)
         return look
 
     def counts(self) -> PackedCounts:
         """Return the live objects by type, with which a later ``census`` compares."""
-        with self.schedule.charged(Depth.CENSUS):
+        with self.purse.charged(Depth.CENSUS):
             return self.recorder.counts()
 
     def holders(self, reading: PackedMeasurement, why: str) -> Look:
         """Take a census and find all holders, whatever it costs."""
         look = self.census(reading, why=why)
         return replace(look, depth=Depth.HOLDERS, found=self._ask(()))
+
+    def reason(self, reading: PackedMeasurement, index: int, *, last: bool = False) -> str | None:
+        """Note the numbers at a generation's end; return why a look is due there, if one is."""
+        metrics = reading.unpack().metrics
+        self.loop.index = index
+        self.purse.settle(metrics.get("python_blocks"))
+        self.inquiry.note_numbers(index, metrics)
+        return policy.reason_to_look(self.inquiry, self.purse, self.loop, last=last)
 
     def generation(
         self, reading: PackedMeasurement, index: int, why: str | None, targets: Sequence[int]
@@ -112,19 +117,16 @@ class Looker:
 
         ``targets`` are addresses of objects whose holders are wanted.
         """
+        inquiry, grew = self.inquiry, self.inquiry.grows
         look = self._look_if_due(reading, index, why, wanted=bool(targets))
-        grew = self.grows
-        self._note_growth(look.seen)
+        inquiry.note(look.seen, index if look.depth else None)
         asks = bool(targets)
         if look.depth:
-            self.schedule.saw(index, growing=self.grows)
-            asks = asks or self._may_ask(look, index, grew=grew)
-            self.owing = self._is_rising and not asks
+            asks = asks or self._asks_for_holders(look, index, grew=grew)
+            inquiry.owing = inquiry.is_open and not asks
+            inquiry.looked(index)
         if asks:
-            suspects = self.suspicion.suspects() if self.grows else ()
-            look = self._with_holders(look, targets, suspects, last=why == LAST)
-        if look.depth:
-            self.schedule.looked(index, look.depth)
+            look = self._with_holders(look, targets, inquiry.suspects(), last=why == LAST)
         return self._with_collection(look)
 
     def _look_if_due(
@@ -134,7 +136,7 @@ class Looker:
         if why is None:
             return self.glance(reading)
         if not wanted and self._is_calm(reading, index):
-            self.schedule.passed_over(index)
+            self.inquiry.passed_over(index)
             return replace(self.glance(reading), why=NOTHING_GAINED)
         look = self.census(reading, why=why)
         if look.seen.census is not None and self.calm is not None:
@@ -146,13 +148,13 @@ class Looker:
 
         Where something grew or stayed at the last look, or the user watches counts, one is taken.
         """
-        calm, journal = self.calm, self.journal
+        calm, inquiry, journal = self.calm, self.inquiry, self.journal
         may_count = self.recorder.may_look and not self.recorder.watchlist.classes
-        if calm is None or journal is None or not may_count or self._is_rising or self.owing:
+        if calm is None or journal is None or not may_count or inquiry.is_open or inquiry.owing:
             return False
-        with self.schedule.charged(Depth.NUMBERS):
+        with self.purse.charged(Depth.NUMBERS):
             lasts = calm.lasts(reading.unpack().metrics, self._own(calm, journal), index)
-        return lasts and self.schedule.may_pass_over(index)
+        return lasts and policy.may_pass_over(self.purse, index)
 
     def settle(self) -> None:
         """Note what the process is like before a generation begins, after a census was written."""
@@ -162,7 +164,7 @@ class Looker:
 
     def _own(self, calm: Calm, journal: Journal) -> int:
         """Return the memory in bytes that holds what the guard knows of earlier looks."""
-        kept = self.suspicion.held_bytes + self.recorder.held_bytes
+        kept = self.inquiry.held_bytes + self.recorder.held_bytes
         return journal.held_bytes + kept + calm.held_bytes
 
     def _with_collection(self, look: Look) -> Look:
@@ -176,13 +178,14 @@ class Looker:
         last look saw growth and put off that search, it is due now, although nothing has grown
         since.
         """
-        suspects = self.suspicion.suspects()
+        inquiry = self.inquiry
+        suspects, rose = inquiry.types.suspects(), inquiry.is_open
         look = self.census(reading, why="end")
-        rose = self._is_rising
-        self._note_growth(look.seen)
-        if rose or self.owing or self._has_gained(look.seen, generations):
-            look = self._with_holders(look, (), self.suspicion.suspects() or suspects, last=True)
-        self.owing = False
+        inquiry.note(look.seen)
+        if rose or inquiry.owing or self._has_gained(look.seen, generations):
+            suspects = inquiry.types.suspects() or suspects
+            look = self._with_holders(look, (), suspects, last=True)
+        inquiry.owing = False
         return self._with_collection(look)
 
     def asks_for_promised(self, why: str | None) -> bool:
@@ -192,7 +195,7 @@ class Looker:
     @property
     def affords_holders(self) -> bool:
         """Whether the budget allows a look at holders."""
-        return self.schedule.affords(Depth.HOLDERS)
+        return self.purse.allows(Depth.HOLDERS, self.inquiry, self.loop.ahead)
 
     def looks_into_phases(self, index: int, phases: int, *, last: bool) -> bool:
         """Return whether each phase of the next generation gets a census at its start and its end.
@@ -200,24 +203,23 @@ class Looker:
         Never in a traced generation: a heap walk allocates for each array, and a traced allocation
         costs many times as much.
         """
-        if not self.recorder.may_look:
-            return False
-        schedule = self.schedule
-        if schedule.spares_nothing:
-            return True
-        planned = self.grows and (last or schedule.planned(index))
-        due = planned and schedule.deep_look_due(index)
-        return due and schedule.affords(Depth.CENSUS, 2 * phases + 1)
+        return self.recorder.may_look and policy.looks_into_phases(
+            self.inquiry, self.purse, self.loop, index, phases, last=last
+        )
+
+    def must_measure(self, index: int) -> bool:
+        """Return whether a generation is measured whatever it costs; it would have this index."""
+        return policy.must_measure(self.purse, self.loop, index)
 
     def program_has_let_go(self) -> bool:
         """Return whether most of the program's gain was freed since the last generation."""
-        return self.schedule.has_let_go(self.recorder.read_all().unpack().metrics)
+        return self.inquiry.has_let_go(self.recorder.read_all().unpack().metrics)
 
     def remember(self) -> None:
         """Walk the references once, so that later looks can find what has grown since."""
-        if self.schedule.costs_little(Depth.HOLDERS):
+        if self.purse.costs_little(Depth.HOLDERS):
             try:
-                with self.schedule.charged(Depth.HOLDERS, in_loop=False):
+                with self.purse.charged(Depth.HOLDERS, in_loop=False):
                     self.recorder.remember()
             except Exception as error:
                 self._note_no_holders(error)
@@ -227,47 +229,28 @@ class Looker:
         if not targets:
             return ()
         try:
-            with self.schedule.charged(Depth.HOLDERS):
+            with self.purse.charged(Depth.HOLDERS):
                 return self.recorder.held(targets)
         except Exception as error:
             self._note_no_holders(error)
             return ()
 
-    def _may_ask(self, look: Look, index: int, *, grew: bool) -> bool:
-        """Return whether this look searches for holders.
-
-        It does so while something grows or stays, and once more after that, to confirm that growth
-        has stopped. At the end it does so, whatever it costs, unless there are no more objects and
-        no more memory than at the first look. What stays but is no object has no holder.
-        """
+    def _asks_for_holders(self, look: Look, index: int, *, grew: bool) -> bool:
+        """Return whether this look searches for holders; what stays but is no object has none."""
         gained = (look.why == LAST or self.stays()) and self._has_gained(look.seen, index + 1)
-        if look.why == LAST and gained:
-            return True
-        if not (grew or self.grows or gained):
-            return False
-        schedule = self.schedule
-        due = schedule.deep_look_due(index) or not self.grows
-        if due and schedule.affords(Depth.HOLDERS):
-            return True
-        if self.grows:
+        asks = policy.asks_for_holders(
+            self.inquiry, self.purse, self.loop, look.why, grew=grew, gained=gained
+        )
+        if not asks and self.inquiry.grows:
             self.safety.note("holders", _LATER)
-        return False
+        return asks
 
     def _has_gained(self, seen: Observation, generations: int) -> bool:
         """Return whether the program has more objects or more memory than at the first look."""
-        first = None if self.journal is None else self.journal.first_census
-        if self.journal is None or first is None or seen.census is None or self._is_rising:
-            return True
-        own = self.journal.held_bytes + self.suspicion.held_bytes
-        return has_gained(first, seen.census, own, generations)
-
-    @property
-    def _is_rising(self) -> bool:
-        return self.grows or self._memory_rises
-
-    @property
-    def _memory_rises(self) -> bool:
-        return self.swells or self.climbs
+        journal = self.journal
+        first = None if journal is None else journal.first_census
+        own = self.inquiry.held_bytes + (0 if journal is None else journal.held_bytes)
+        return self.inquiry.has_gained(first, seen.census, own, generations)
 
     def _with_holders(
         self, look: Look, targets: Sequence[int], suspects: Sequence[str], *, last: bool
@@ -294,34 +277,19 @@ class Looker:
         last: bool = False,
     ) -> Inspection | None:
         try:
-            with self.schedule.charged(Depth.HOLDERS):
+            with self.purse.charged(Depth.HOLDERS):
                 return self.recorder.inspect(targets, suspects, tell_cycles, read_source=last)
         except Exception as error:
             self._note_no_holders(error)
             return None
 
-    def _note_growth(self, seen: Observation) -> None:
-        if (memory := seen.anonymous_in_use) is not None:
-            self.swells = self.suspicion.note_memory(memory)
-            if seen.census is not None:
-                # Between looks that are far apart, the free parts of pages may change by more bytes
-                # than a leak adds. So bytes in use are compared, and not pages.
-                in_use = memory if seen.in_use is None else seen.in_use
-                self.climbs = self.suspicion.note_memory_at_look(in_use)
-        if seen.census is not None:
-            self.swells |= self.suspicion.note_graphs(seen.census.types)
-            objects = self.suspicion.note(seen.census.types)
-            children = self.suspicion.note_children(int(seen.metrics.get("children", 0)))
-            self.grows = objects or children or bool(seen.too_many)
-
     def _collect_cycles(self, ways: Mapping[str, tuple[Hop, ...]], watch: CycleWatch) -> None:
         """Free the cycles; keep the reference chains of the classes that were freed."""
-        with self.schedule.charged(Depth.NUMBERS):
+        with self.purse.charged(Depth.NUMBERS):
             freed = self.recorder.collect()
         told = {name: way for name, way in ways.items() if name in freed.types}
         self._collection = replace(freed, cycles=told)
-        self.grows = True  # the next generation shows which phase made the cycles
-        self.suspicion.begin_again()
+        self.inquiry.collected()
         watch.collected()
 
     def _note_no_holders(self, error: Exception) -> None:

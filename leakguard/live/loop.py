@@ -6,15 +6,14 @@ import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from leakguard.capture.packed import PackedMeasurement
 from leakguard.capture.promises import Promises
 from leakguard.live.birth_watch import BirthWatch
 from leakguard.live.diagnosing import Alarm
 from leakguard.live.look import Looker
 from leakguard.live.numbers import Numbers
+from leakguard.live.policy import Depth
 from leakguard.live.round import Caller, Opened, Recurrence, Round
 from leakguard.live.safety import Safety
-from leakguard.live.schedule import Depth
 from leakguard.live.scribe import SnapshotDraft, TakenLooks
 from leakguard.live.traced_generation import TracedGeneration
 from leakguard.live.visit import peak_of
@@ -58,13 +57,10 @@ class WatchedLoop:
         """The part that takes the looks."""
         return self.looks.looker
 
-    def announce(self, total: int | None, *, long: bool = False) -> None:
-        """Note the number of generations of a loop that begins; None if it is unknown.
-
-        ``long`` means that the number is unknown but probably large.
-        """
+    def announce(self, total: int | None) -> None:
+        """Note the number of generations of a loop that begins; None if it is unknown."""
         if self._opened is None:
-            self.looker.schedule.announce(total, long=long)
+            self.looker.loop.total = total
             self.traced.tracing.announce(total)
 
     def begin_round(
@@ -154,7 +150,7 @@ class WatchedLoop:
             self._settle_in()
         self._begun, self.latest = self._begun + 1, number
         self.looks.seen = False
-        if not (last or self.looker.schedule.needs(self._rounds) or self.numbers.are_due()):
+        if not (last or self.looker.must_measure(self._rounds) or self.numbers.are_due()):
             self._begin_unmeasured(number)
             return
         self.looker.settle()
@@ -185,7 +181,7 @@ class WatchedLoop:
     def _pass_over(self) -> None:
         """End a generation that was not measured."""
         self._passed += self.round.taken or 1
-        self.looker.schedule.passed += 1
+        self.looker.loop.passed += 1
         self._opened, self.round = None, self.round.after()
 
     def _settle_in(self) -> None:
@@ -246,7 +242,7 @@ class WatchedLoop:
         samples, survivors = self.traced.survivors(), self.promises.collect()
         if moved:  # a trace has freed memory, or a collection has
             reading = self.looker.recorder.read_all()
-        why = self._why_look(index, reading)
+        why = self.looker.reason(reading, index, last=round_.last)
         if not self.looker.asks_for_promised(why):
             survivors = []  # they count as alive; finding their holders would cost too much
         promised = len(survivors)
@@ -277,11 +273,6 @@ class WatchedLoop:
         self.traced.choose(look)
         self.numbers.choose()
 
-    def _why_look(self, index: int, reading: PackedMeasurement) -> str | None:
-        schedule = self.looker.schedule
-        schedule.note(index, reading.unpack().metrics)
-        return schedule.reason(index, last=self.round.last)
-
     def over(self, *, outermost: bool = False) -> None:
         """Take the last look while the loop's function still has its local variables.
 
@@ -294,7 +285,7 @@ class WatchedLoop:
     def _look_after_loop(self, outermost: bool) -> None:
         if not self.looks.seen and (self._may_be_last(outermost) or self.looker.affords_holders):
             self.last_look(LOOP_ENDED)
-            self._seen_at = self.looker.schedule.program_seconds
+            self._seen_at = self.looker.purse.program_seconds
 
     def _may_be_last(self, outermost: bool) -> bool:
         """Return whether this may be the last loop, so that no other look follows.
@@ -303,11 +294,11 @@ class WatchedLoop:
         the program has run half as long again, since a program may have thousands of short loops;
         and, if it is inside of another loop, within what a person would wait for.
         """
-        schedule, before = self.looker.schedule, self._seen_at
+        purse, before = self.looker.purse, self._seen_at
         if before is None:
             return True
-        is_later = schedule.program_seconds > _LONGER * before
-        return is_later and (outermost or schedule.owes(Depth.HOLDERS))
+        is_later = purse.program_seconds > _LONGER * before
+        return is_later and (outermost or purse.owes(Depth.HOLDERS))
 
     def last_look(self, what: str) -> None:
         """Look at the end of a run that ends without notice, as at a generation's end."""

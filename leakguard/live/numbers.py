@@ -13,10 +13,10 @@ from leakguard.live.meter import CostMeter
 MEASURED_SECONDS = 0.05
 # While less than ``_EARLY_SECONDS`` are spent, measuring may take the share ``_EARLY_SHARE`` of the
 # program's time: a run of a few seconds has some hundred measured generations all over it. Chosen:
-# the share that looks may have while memory rises (``schedule.RISING_SHARE``), and the seconds that
-# they may take in any run (``schedule.FIXED_SECONDS``).
+# the share of a run that a person does not notice, and the seconds that looks may take in any run
+# (``purse.FIXED_SECONDS``).
 _EARLY_SHARE, _EARLY_SECONDS = 0.05, 0.3
-# Share of ``max_overhead`` that measuring may take later; looks share the rest (``schedule``).
+# Share of ``max_overhead`` that measuring may take later; looks share the rest (``purse``).
 # Chosen: half of what both may take together.
 _SHARE = 0.3
 

@@ -144,7 +144,7 @@ class TakenLooks:
     def write_look(self, draft: SnapshotDraft, look: Look, round_: int | None) -> None:
         """Write a snapshot; ``round_`` counts the generations from 0."""
         covers = look.seen.census is not None or look.why == NOTHING_GAINED
-        self.seen = covers and not self.looker.owing
+        self.seen = covers and not self.looker.inquiry.owing
         self.scribe.write_snapshot(draft, look, round_)
 
 

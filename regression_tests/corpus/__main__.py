@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from regression_tests.corpus import packing
+from regression_tests.corpus import looks, packing
 from regression_tests.corpus.archive import Damaged, unpack
 from regression_tests.corpus.balance import page as balance_page
 from regression_tests.corpus.balance import shares
@@ -72,7 +72,13 @@ def _parser() -> argparse.ArgumentParser:
     balancing = commands.add_parser("balance", help="how much of each growth do rows explain?")
     balancing.add_argument("-o", dest="out", type=Path, metavar="FILE", help="where it is written")
     balancing.set_defaults(action=_balance)
-    for command in (record, judging):
+    looking = commands.add_parser("looks", help="what if the policy had chosen the looks?")
+    looking.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="another value of a number"
+    )
+    looking.add_argument("-o", dest="out", type=Path, metavar="FILE", help="where it is written")
+    looking.set_defaults(action=_looks)
+    for command in (record, judging, looking):
         command.add_argument(
             "--only", default="", metavar="NAME", help="runs with this in the name"
         )
@@ -126,6 +132,23 @@ def _balance(options: argparse.Namespace) -> int:
     print(told)
     if options.out is not None:
         options.out.write_text(told, encoding="utf-8")
+    return 0
+
+
+def _looks(options: argparse.Namespace) -> int:
+    keys = {run: key for run, key in read_keys().items() if options.only in run}
+    values = {
+        name: float(value) for name, _, value in (text.partition("=") for text in options.set)
+    }
+    told_so = []
+    with looks.changed(values):
+        for run, its in loaded(keys):
+            told_so.append(looks.judged_as_planned(keys[run], its))
+    counts = markdown(sums([one for one, _ in told_so]))
+    text = f"{looks.told(planned for _, planned in told_so)}\n\n{counts}"
+    print(text)
+    if options.out is not None:
+        options.out.write_text(f"{text}\n{LEGEND}", encoding="utf-8")
     return 0
 
 

@@ -8,7 +8,7 @@ import random
 # CPU seconds that recording costs per allocated small block. Measured (reports/births/overhead.md).
 _SECONDS_A_BLOCK = 1.2e-9
 # CPU seconds that recording may cost in each run before rounds are left out. Chosen: the same
-# number of seconds as looks may cost in each run (``schedule.FIXED_SECONDS``).
+# number of seconds as looks may cost in each run (``purse.FIXED_SECONDS``).
 _FREE_SECONDS = 0.3
 # The cost of recording per CPU second is averaged over about this many CPU seconds. Chosen: the
 # cost varies much from one short round to the next.

@@ -26,16 +26,17 @@ from leakguard.launch.attach.attachment import Attachment
 from leakguard.launch.attach.remote_recorder import RemoteRecorder, RemoteTrace
 from leakguard.live.answering import ASKED
 from leakguard.live.diagnosing import diagnose_within
+from leakguard.live.inquiry import Inquiry
 from leakguard.live.journal import Journal
 from leakguard.live.look import Looker
 from leakguard.live.meter import CostMeter
+from leakguard.live.policy import LAST
 from leakguard.live.project_settings import project_ignores
+from leakguard.live.purse import Prices, Purse
 from leakguard.live.run_directory import RunDirectory, identity
 from leakguard.live.safety import Safety
-from leakguard.live.schedule import LAST, Prices, Schedule
 from leakguard.live.scribe import Scribe, SnapshotDraft
 from leakguard.live.sinks import Sinks
-from leakguard.live.suspicion import Suspicion
 from leakguard.live.tracing import Tracing
 from leakguard.model import Run, RunInfo, Site, Snapshot
 from leakguard.model.secrets import command_line
@@ -129,8 +130,8 @@ class AttachedRun:
         sinks = Sinks((), self._safety)
         self._scribe = Scribe(self._journal, meter, self._safety, sinks, elsewhere=True)
         self._recorder = RemoteRecorder(Watchlist(()), {}, LARGE_OBJECT, session=session)
-        schedule = Schedule(None, meter, Prices(facts.engine, 0))
-        self._looker = Looker(self._recorder, schedule, self._safety, Suspicion(), None)
+        purse = Purse(None, meter, Prices(facts.engine, 0))
+        self._looker = Looker(self._recorder, purse, self._safety, Inquiry(), None)
         tracers = {"tracemalloc": partial(RemoteTrace, session)}
         self._tracing = Tracing("tracemalloc", tracers, grows=self.timetable.grows)
 
@@ -242,8 +243,8 @@ class AttachedRun:
 
     def _choose(self, rounds: int) -> None:
         """If something grows, start a trace, which lasts until the next look and finds sites."""
-        looker = self._looker
-        if (looker.grows or looker.swells) and self._tracing.worth_asking(rounds):
+        inquiry = self._looker.inquiry
+        if (inquiry.grows or inquiry.swells) and self._tracing.worth_asking(rounds):
             self._tracing.choose(rounds, lambda: diagnose_within(self._journal.run()).findings)
         self._tracing.begin()
         self._traced_from = time.monotonic()

@@ -264,9 +264,9 @@ def test_one_slow_step_at_the_beginning_does_not_make_a_loop_of_few(pace, clock,
     optimizer = pace.add(StepSource(Rank.OPTIMIZER, "optimizer step", begins=False))
     steps(pace, clock, optimizer, 1, 1.0)
     steps(pace, clock, optimizer, 2, 0.05)
-    assert begun.words == ["1 optimizer step"] * 2 and not pace.many
-    steps(pace, clock, optimizer, 1, 0.05)
-    assert pace.many
+    assert begun.words == ["1 optimizer step"] * 2
+    steps(pace, clock, optimizer, 200, 0.05)
+    assert max(begun.taken) > 1
 
 
 def test_slow_steps_with_a_fast_one_now_and_then_are_few(pace, clock, begun):
@@ -274,7 +274,7 @@ def test_slow_steps_with_a_fast_one_now_and_then_are_few(pace, clock, begun):
     for _ in range(20):
         steps(pace, clock, optimizer, 1, 0.05)
         steps(pace, clock, optimizer, 2, 1.0)
-    assert not pace.many
+    assert set(begun.taken) == {1}
 
 
 def test_end_of_the_loop_around_the_steps_that_are_counted_is_told(begun, clock):

@@ -10,30 +10,33 @@ from unittest import mock
 import pytest
 
 from leakguard.capture.recorder import Observation
+from leakguard.live.inquiry import Inquiry
 from leakguard.live.look import Look, Looker
 from leakguard.live.meter import CostMeter
-from leakguard.live.schedule import LAST, Depth, Prices, Schedule
-from leakguard.live.suspicion import Suspicion
+from leakguard.live.policy import LAST, Depth
+from leakguard.live.purse import Prices, Purse
 from leakguard.model import Census, TypeCount
 from leakguard.testing import FakeClock
 
 MANY = {"app.Ticket": TypeCount(100, 6_400), "list": TypeCount(1_000, 100_000)}
 
 
-def looker(**seen: Any) -> Looker:
-    """Return a looker that has seen this, in a run without a limit."""
-    return looker_in(Schedule(None, mock.Mock(), mock.Mock()), **seen)
+def looker(journal: Any = None, **known: Any) -> Looker:
+    """Return a looker that knows this, in a run without a limit."""
+    return looker_in(Purse(None, mock.Mock(), mock.Mock()), journal, **known)
 
 
-def looker_in(schedule: Schedule, **seen: Any) -> Looker:
-    fresh = Looker(mock.Mock(), schedule, mock.Mock(), Suspicion(), None)
-    return dataclasses.replace(fresh, **seen)
+def looker_in(
+    purse: Purse, journal: Any = None, stays: Any = lambda: False, **known: Any
+) -> Looker:
+    inquiry = dataclasses.replace(Inquiry(), **known)
+    return Looker(mock.Mock(), purse, mock.Mock(), inquiry, None, stays, journal)
 
 
 def asks(looking: Looker, why: str, after: Mapping[str, TypeCount] = MANY, index: int = 59) -> bool:
     """Return whether a look that counted ``after`` asks who holds what."""
     look = Look(Observation({}, {}, {}, census=Census(after)), Depth.CENSUS, why=why)
-    return looking._may_ask(look, index, grew=False)
+    return looking._asks_for_holders(look, index, grew=False)
 
 
 def after_first(types: Mapping[str, TypeCount], held: int = 0) -> Any:
@@ -64,7 +67,8 @@ def test_last_look_asks_who_holds_what_where_nothing_is_known_of_the_beginning()
 )
 @pytest.mark.parametrize("stays", [False, True])
 def test_last_look_asks_who_holds_what_if_objects_were_gained_in_all(more, asked, stays):
-    looking = looker(journal=after_first(MANY), stays=lambda: stays)
+    purse = Purse(None, mock.Mock(), mock.Mock())
+    looking = looker_in(purse, after_first(MANY), lambda: stays)
     assert asks(looking, LAST, {**MANY, **more}) is asked
     assert asks(looking, "spread", {**MANY, **more}) is (asked and stays)
 
@@ -78,8 +82,7 @@ def test_last_look_asks_who_holds_what_if_objects_were_gained_in_all(more, asked
     ],
 )
 def test_run_that_gained_nothing_ends_with_a_census_and_no_walk(more, owing, depth):
-    schedule = loop_of_seconds(3.0, 0.3)
-    looking = looker_in(schedule, journal=after_first(MANY), owing=owing)
+    looking = looker_in(loop_of_seconds(3.0, 0.3), after_first(MANY), owing=owing)
     looking.recorder.observe.return_value = Observation({}, {}, {}, census=Census(MANY | more))
     looking.recorder.inspect.return_value = mock.Mock(adrift=0, adrift_bytes=0)
 
@@ -93,14 +96,13 @@ def test_what_the_guard_itself_keeps_is_no_gain_of_the_program():
     assert not asks(looker(journal=after_first(MANY, held=60_000)), LAST, more)
 
 
-def loop_of_seconds(seconds: float, walk: float) -> Schedule:
-    """Return the schedule of a long loop that took so long, where a walk has the price given."""
+def loop_of_seconds(seconds: float, walk: float) -> Purse:
+    """Return the purse of a long loop that took so long, where a walk has the price given."""
     clock, prices = FakeClock(), Prices("python", 100_000)
-    schedule = Schedule(0.01, CostMeter(clock), prices, None)
-    schedule.announce(60)
+    purse = Purse(0.01, CostMeter(clock), prices)
     clock.advance(seconds)
     prices.paid(Depth.HOLDERS, walk)
-    return schedule
+    return purse
 
 
 def test_memory_that_rose_is_asked_for_at_the_end_where_the_walk_is_no_large_part_of_the_run():
@@ -119,10 +121,10 @@ def test_count_that_grew_is_asked_for_at_the_end_whatever_it_costs():
 
 @pytest.mark.parametrize(("leak", "climbs"), [(0, False), (1_000_000, True)])
 def test_pages_held_free_in_part_are_no_memory_that_climbs_from_look_to_look(leak, climbs):
-    looking = looker()
+    inquiry = Inquiry()
     for look in range(4):
         used = 200_000_000 + leak * look
         metrics = {"heap_in_use": used // 2, "python_in_use": used // 2, "heap_held": 1_000_000,
                    "rss_anonymous": used + 1_000_000 * look}  # fmt: skip
-        looking._note_growth(Observation(metrics, {}, {}, census=Census({})))
-    assert looking.climbs is climbs
+        inquiry.note(Observation(metrics, {}, {}, census=Census({})), look)
+    assert inquiry.climbs is climbs

@@ -5,12 +5,15 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from leakguard import LeakGuard, diagnose, load
+from leakguard.live import policy
 from leakguard.live.look import Looker
-from leakguard.live.schedule import Depth, Schedule
+from leakguard.live.policy import Depth, LoopSoFar
+from leakguard.live.purse import Purse
 from leakguard.model.snapshot import LOOP_ENDED
 from leakguard.testing import FakeClock
 
@@ -19,7 +22,7 @@ from leakguard.testing import FakeClock
 def looks_are_dear(monkeypatch):
     """No generation is looked at, and no budget pays for a look at who holds what."""
     monkeypatch.setattr(Looker, "affords_holders", False)
-    monkeypatch.setattr(Schedule, "reason", lambda self, index, *, last=False: None)
+    monkeypatch.setattr(policy, "reason_to_look", lambda *known, last=False: None)
 
 
 @pytest.mark.usefixtures("looks_are_dear")
@@ -51,7 +54,7 @@ def test_short_loops_beside_which_the_guard_takes_all_the_time_get_one_look():
 
 @pytest.mark.usefixtures("looks_are_dear")
 def test_looks_after_loops_end_where_a_person_would_wait_no_longer(monkeypatch):
-    monkeypatch.setattr(Schedule, "owes", lambda self, depth: False)
+    monkeypatch.setattr(Purse, "owes", lambda self, depth: False)
     assert looks_after_loops(FakeClock(), 12, seconds=10.0) == 1
     # That of the outermost loop takes the place of the last look.
     assert looks_after_loops(FakeClock(), 12, seconds=10.0, outermost=True) == 5
@@ -72,13 +75,13 @@ kept: list[Kept] = []
 def test_who_holds_what_grew_is_asked_once_after_a_last_generation_that_could_not_afford_it(
     monkeypatch, leaks, ends, is_told
 ):
-    affords = Schedule.affords
+    allows = Purse.allows
     monkeypatch.setattr(
-        Schedule,
-        "affords",
-        lambda self, depth, times=1: depth is not Depth.HOLDERS and affords(self, depth, times),
+        Purse,
+        "allows",
+        lambda self, depth, *more: depth is not Depth.HOLDERS and allows(self, depth, *more),
     )
-    monkeypatch.setattr(Schedule, "reason", lambda self, index, *, last=False: "spread")
+    monkeypatch.setattr(policy, "reason_to_look", lambda *known, last=False: "spread")
     kept.clear()
     with LeakGuard(report=None, trace="off") as guard:
         for _ in range(8):
@@ -106,11 +109,11 @@ rollouts: list[Rollout] = []
 def train(out: str, looked_at: set[int]) -> None:
     """Leak one a generation where no other generation can be looked at."""
 
-    def reason(self: Schedule, index: int, *, last: bool = False) -> str | None:
-        return "spread" if index in looked_at else None
+    def reason(known: Any, purse: Any, loop: LoopSoFar, *, last: bool = False) -> str | None:
+        return "spread" if loop.index in looked_at else None
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Schedule, "reason", reason)
+        patch.setattr(policy, "reason_to_look", reason)
         patch.setattr(Looker, "affords_holders", False)
         patch.setattr(Looker, "start", Looker.census)
         with LeakGuard(out=out, report=None, trace="off") as guard:

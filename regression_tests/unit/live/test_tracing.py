@@ -13,6 +13,7 @@ import pytest
 from leakguard import LeakGuard
 from leakguard.capture.probe import Unavailable
 from leakguard.errors import UsageError
+from leakguard.live.inquiry import Inquiry
 from leakguard.live.look import Look
 from leakguard.live.traced_generation import TracedGeneration
 from leakguard.live.tracing import Tracing
@@ -97,7 +98,8 @@ def test_memory_alone_is_asked_about_when_the_judge_has_seen_enough_of_it():
 def test_diagnoses_are_not_spent_on_memory_that_tells_nothing_yet():
     diagnosed = []
     diagnoses = SimpleNamespace(affordable=True, findings=lambda: diagnosed.append(1) or ())
-    traced = TracedGeneration(tracing(), SimpleNamespace(swells=True, grows=False), None, diagnoses)
+    looker = SimpleNamespace(inquiry=Inquiry(swells=True))
+    traced = TracedGeneration(tracing(), looker, None, diagnoses)
     for _ in range(8):
         traced.begin()
         traced.choose(Look(None))
@@ -275,7 +277,7 @@ NATIVE = """
     guard = LeakGuard()
     with guard:
         guard.snapshot("start", baseline=True)
-        for _ in guard.generations(range(1, 9)):
+        for _ in guard.generations(range(1, 17)):
             with guard.phase("store"):
                 store()
     report = guard.report()

@@ -1,0 +1,52 @@
+"""A recorded run is judged with the looks that the policy would have taken."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from leakguard.model import Run
+from regression_tests.corpus.judge import loaded
+from regression_tests.corpus.keys import read_keys
+from regression_tests.corpus.looks import Replanned, changed, judged_as_planned, plan, told
+
+RUN = "several_leaks/seed_10-leak"
+
+
+@pytest.fixture(scope="module")
+def recorded() -> Run:
+    return dict(loaded({RUN}))[RUN]
+
+
+def looks(run: Run) -> list[int]:
+    ends = [shot for shot in run.snapshots if shot.moment == "generation"]
+    return [number for number, end in enumerate(ends) if end.census is not None]
+
+
+def test_looks_that_the_policy_would_not_have_taken_are_left_out(recorded):
+    planned = plan(recorded)
+    assert set(looks(planned.kept)) < set(looks(recorded))
+    assert len(planned.kept.snapshots) == len(recorded.snapshots)
+    assert planned.seconds > 0
+
+
+def test_number_of_the_policy_is_changed_for_as_long_as_it_is_weighed(recorded):
+    before = plan(recorded)
+    with changed({"_APART": 8.0}):
+        assert plan(recorded).censuses < before.censuses
+    assert plan(recorded).censuses == before.censuses
+    with pytest.raises(KeyError), changed({"_NO_SUCH_NUMBER": 1.0}):
+        pass
+
+
+def test_run_without_a_limit_keeps_all_of_its_looks(recorded):
+    unlimited = replace(recorded, info=replace(recorded.info, max_overhead=None))
+    assert plan(unlimited).kept is unlimited
+
+
+def test_leak_is_found_with_the_looks_of_the_policy(recorded):
+    judged, planned = judged_as_planned(read_keys()[RUN], recorded)
+    assert judged.verdict == "leak" and all(mark.detected for mark in judged.marks)
+    assert told([planned]).startswith(f"{planned.censuses:,} censuses")
+    assert isinstance(planned, Replanned)
