@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from regression_tests.benchmarks.playing.entry import Entry
+from regression_tests.benchmarks.playing.play import by_run
+from regression_tests.benchmarks.playing.player import Player, told
+from regression_tests.benchmarks.sets import MANIFESTS
 from regression_tests.corpus import looks, packing
 from regression_tests.corpus.archive import Damaged, unpack
 from regression_tests.corpus.balance import page as balance_page
 from regression_tests.corpus.balance import shares
-from regression_tests.corpus.entry import Entry, is_aside
 from regression_tests.corpus.judge import judge, loaded
-from regression_tests.corpus.keys import read_keys
-from regression_tests.corpus.recorder import Recorder, told
+from regression_tests.corpus.keys import is_aside, read_keys
 from regression_tests.corpus.sample import sampled
-from regression_tests.corpus.sets import entries
 from regression_tests.corpus.table import (
     LEGEND,
     differences,
@@ -29,6 +31,9 @@ from regression_tests.corpus.table import (
 from regression_tests.corpus.weighing.page import page
 from regression_tests.corpus.weighing.rules import changes
 from regression_tests.corpus.weighing.scales import Weight, weigh, weighed_runs
+
+#: A recording is never in the way of what else the machine does.
+NICE = 10
 
 
 def main() -> int:
@@ -86,10 +91,16 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _record(options: argparse.Namespace) -> int:
-    recorder = Recorder(options.runs, options.jobs)
-    for recording in recorder.record(filter(_wanted(options), entries())):
-        told(recording)
+    os.nice(NICE)
+    for playing in Player(options.runs, options.jobs).play(filter(_wanted(options), entries())):
+        told(playing)
     return 0
+
+
+def entries() -> list[Entry]:
+    """Return every run that the corpus has or could have, by name."""
+    sets = (manifest.entries() for manifest in MANIFESTS.values() if manifest.judge is by_run)
+    return sorted((entry for each in sets for entry in each), key=lambda entry: entry.key)
 
 
 def _wanted(options: argparse.Namespace) -> Callable[[Entry], bool]:
@@ -102,7 +113,7 @@ def _wanted(options: argparse.Namespace) -> Callable[[Entry], bool]:
 
 
 def _pack(options: argparse.Namespace) -> int:
-    print(packing.pack_recorded(Recorder(options.runs), entries()))
+    print(packing.pack_recorded(Player(options.runs), entries()))
     return 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
@@ -11,6 +12,8 @@ from typing import Any
 from regression_tests.benchmarks.leakbench.program import Planted, Truth
 
 KEYS = Path(__file__).with_name("keys.jsonl")
+#: One run of so many is set aside: nobody looks at it while a rule is written.
+ASIDE = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,11 @@ class Key:
     def planted(self) -> Planted:
         """The truth, as the scoring of LeakBench takes it."""
         return Planted(self.run, self.file, self.truths)
+
+
+def is_aside(run: str) -> bool:
+    """Return whether the run of that name is set aside, by a rule that nobody can bend."""
+    return int(hashlib.sha256(run.encode()).hexdigest(), 16) % ASIDE == 0
 
 
 def read_keys(path: Path = KEYS) -> dict[str, Key]:

@@ -6,44 +6,39 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from regression_tests.benchmarks.playing.entry import Entry
+from regression_tests.benchmarks.playing.player import Player
 from regression_tests.corpus.archive import ARCHIVE, Files, Slimmer, pack, recorded
-from regression_tests.corpus.entry import Entry
 from regression_tests.corpus.keys import KEYS, Key, write_keys
-from regression_tests.corpus.recorder import Recorder
 
 
-def pack_recorded(recorder: Recorder, entries: Iterable[Entry]) -> str:
-    """Pack what the recorder has of the entries; return what was done in a sentence.
+def pack_recorded(player: Player, entries: Iterable[Entry]) -> str:
+    """Pack what the player has of the entries; return what was done in a sentence.
 
     Raises:
         Damaged: the archive is larger than the repository takes.
     """
     wanted = list(entries)
-    keys = [key_of(entry, recorder) for entry in wanted]
-    digest = pack(_runs(wanted, recorder), ARCHIVE)
+    keys = [key_of(entry, player) for entry in wanted]
+    digest = pack(_runs(wanted, player), ARCHIVE)
     write_keys(keys, KEYS)
     kept = sum(key.skipped is None for key in keys)
     return f"{kept} of {len(keys)} runs, {ARCHIVE.stat().st_size:,} bytes, sha256 {digest}"
 
 
-def key_of(entry: Entry, recorder: Recorder) -> Key:
+def key_of(entry: Entry, player: Player) -> Key:
     """Return the key of a recorded run, or of one that there is not."""
-    known = recorder.known(entry)
+    known = player.known(entry)
     skipped = "not recorded" if known is None else known.failure
-    return Key(entry.key, piece_of(entry.file), entry.truths, skipped)
+    return Key(entry.key, entry.planted.file, entry.truths, skipped)
 
 
-def piece_of(file: str) -> str:
-    """Return what is the same of a path on all machines: its last part, or a piece in slashes."""
-    return file if file.endswith("/") else Path(file).name
-
-
-def _runs(entries: Iterable[Entry], recorder: Recorder) -> Iterator[tuple[str, Files]]:
+def _runs(entries: Iterable[Entry], player: Player) -> Iterator[tuple[str, Files]]:
     for entry in entries:
-        run = recorder.run_of(entry)
-        known = recorder.known(entry)
+        run = player.run_of(entry)
+        known = player.known(entry)
         if run is not None and known is not None and known.failure is None:
-            yield entry.key, recorded(run, Slimmer(places(known.checkout, recorder.folder)))
+            yield entry.key, recorded(run, Slimmer(places(known.checkout, player.folder)))
 
 
 def places(checkout: str, runs: Path) -> dict[str, str]:

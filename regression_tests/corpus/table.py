@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from regression_tests.benchmarks.leakbench.score import Marks
-from regression_tests.corpus.entry import is_aside
 from regression_tests.corpus.judge import Judged
+from regression_tests.corpus.keys import is_aside
 
 TABLE = Path(__file__).with_name("table.tsv")
 _ASKED = ("type", "holder", "phase", "start", "line")

@@ -26,7 +26,7 @@ from pathlib import Path
 import tomllib
 
 from regression_tests.benchmarks.harm.busy import neighbours
-from regression_tests.benchmarks.playing import keep_table
+from regression_tests.benchmarks.playing.page import keep_page
 
 MACHINES = ("idle", "loaded")
 _LIMIT = 600  # seconds; the machine may be busy
@@ -111,7 +111,7 @@ def main() -> None:
                         continue
                     turns.append(Turn(case.name, machine, turn, _wrong(case, extra)))
                     print(json.dumps(asdict(turns[-1])), file=kept, flush=True)
-    keep_table(asked.output, _table(turns), __spec__.parent)
+    keep_page(asked.output / "table.md", _table(turns), __spec__.parent)
 
 
 def _cases() -> Iterator[Case]:

@@ -19,8 +19,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from regression_tests.benchmarks.first_sight.__main__ import version
-from regression_tests.benchmarks.playing import keep_table
+from regression_tests.benchmarks.playing.page import keep_page, version
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -63,7 +62,7 @@ def main() -> int:
     text = page(rows, judged)
     print(text)
     if options.out:
-        keep_table(options.out, text, "regression_tests.benchmarks.fixes")
+        keep_page(options.out / "table.md", text, "regression_tests.benchmarks.fixes")
     return 0
 
 

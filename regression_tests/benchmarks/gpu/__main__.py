@@ -19,7 +19,8 @@ import torch
 
 import leakguard
 from leakguard.model import Report
-from regression_tests.benchmarks.playing import failure_of, keep_table
+from regression_tests.benchmarks.playing.ended import ended
+from regression_tests.benchmarks.playing.page import keep_page
 
 PROGRAM = Path(__file__).with_name("program.py")
 _ROOT = Path(__file__).parents[3]
@@ -39,7 +40,7 @@ def play(kind: str, twin: str, device: str, folder: Path) -> Report | str:
     run = folder / f"{kind}-{twin}.jsonl"
     command = [sys.executable, str(PROGRAM), kind, twin, str(run), device]
     paths = os.pathsep.join([str(_ROOT), *sys.path])
-    failure = failure_of(command, _PATIENCE, variables={"PYTHONPATH": paths})
+    failure = ended(command, _PATIENCE, variables={"PYTHONPATH": paths}).failure
     expected = kind == "out_of_memory" and twin == "leak"
     if failure is not None and not (expected and "OutOfMemoryError" in failure):
         return failure
@@ -103,7 +104,7 @@ def main() -> None:
     text = "\n".join([*_head(options.device, rows), *(f"| {' | '.join(row)} |" for row in rows)])
     print(text)
     if options.out:
-        keep_table(options.out, text + "\n", __spec__.parent)
+        keep_page(options.out / "table.md", text + "\n", __spec__.parent)
 
 
 def _head(device: str, rows: list[list[str]]) -> list[str]:

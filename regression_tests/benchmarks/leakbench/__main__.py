@@ -16,7 +16,7 @@ from regression_tests.benchmarks.leakbench.child import OURS
 from regression_tests.benchmarks.leakbench.peers import PEERS
 from regression_tests.benchmarks.leakbench.program import PROGRAMS, SETS, Program, open_set
 from regression_tests.benchmarks.leakbench.score import Case, Said, said_by
-from regression_tests.benchmarks.playing import failure_of
+from regression_tests.benchmarks.playing.ended import ended
 
 CHILD = [sys.executable, "-m", "regression_tests.benchmarks.leakbench.child"]
 PATIENCE = 200
@@ -60,7 +60,7 @@ def case_of(task: Task, runs: Path) -> Case:
 def _play(task: Task, folder: Path) -> str | None:
     (folder / "run.jsonl").unlink(missing_ok=True)
     command = [*CHILD, task.tool, task.group, task.program.name, task.side, str(folder)]
-    return failure_of(command, PATIENCE)
+    return ended(command, PATIENCE).failure
 
 
 def _said(tool: str, folder: Path) -> tuple[str | None, tuple[Said, ...]]:

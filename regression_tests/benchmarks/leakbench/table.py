@@ -108,9 +108,9 @@ def misses(cases: Iterable[Case]) -> list[str]:
     """Return a few lines for every case that is not entirely right."""
     lines: list[str] = []
     for case in cases:
-        problem = _problem(case)
-        if problem and case.tool != ALONE:
-            lines += [f"- **{case.program.name}** ({_side(case)}): {problem}"]
+        wrong = problem(case)
+        if wrong and case.tool != ALONE:
+            lines += [f"- **{case.program.name}** ({_side(case)}): {wrong}"]
             lines += [f"  - truth: {_truth(truth)}" for truth in case.program.truths if case.leak]
             lines += [f"  - said: {_line(said)}" for said in case.said]
     return lines
@@ -122,7 +122,8 @@ def _side(case: Case) -> str:
     return "leak" if case.leak else "clean twin"
 
 
-def _problem(case: Case) -> str:
+def problem(case: Case) -> str:
+    """Return what is not right about a case; nothing where all is."""
     if case.failure:
         return f"no answer: {case.failure}"
     if not case.leak:

@@ -17,9 +17,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from regression_tests.benchmarks.first_sight.__main__ import version
 from regression_tests.benchmarks.fixes.__main__ import manifest
-from regression_tests.benchmarks.playing import keep_table
+from regression_tests.benchmarks.playing.page import keep_page, version
 
 _HERE = Path(__file__).parent
 _RUN = "found.jsonl"
@@ -66,7 +65,7 @@ def main() -> int:
     text = page(rows, judged)
     print(text)
     if options.out:
-        keep_table(options.out, text, "regression_tests.benchmarks.reproduce")
+        keep_page(options.out / "table.md", text, "regression_tests.benchmarks.reproduce")
     return 0
 
 

@@ -21,7 +21,7 @@ from leakguard.analysis.case import Case
 from leakguard.analysis.sensitivity import least_told
 from leakguard.analysis.spacing import evenly_spaced
 from leakguard.model import Run
-from regression_tests.benchmarks.playing import keep_table
+from regression_tests.benchmarks.playing.page import keep_page
 from regression_tests.benchmarks.silence.added_leak import simulated, with_leak
 from regression_tests.corpus.archive import Files, unpack
 from regression_tests.corpus.judge import load
@@ -49,7 +49,7 @@ def main() -> None:
     ):
         told = list(pool.imap_unordered(partial(_of_record, Path(folder)), recorded))
         told += pool.imap_unordered(_of_seed, range(asked.runs - len(recorded)), chunksize=10)
-    keep_table(asked.output, _table(told), __spec__.name)
+    keep_page(asked.output / "table.md", _table(told), __spec__.name)
 
 
 def _of_record(folder: Path, record: tuple[str, Files]) -> tuple[str, str, str | None]:

@@ -23,7 +23,7 @@ from pathlib import Path
 
 import leakguard
 from regression_tests.benchmarks.harm.busy import neighbours
-from regression_tests.benchmarks.playing import keep_table
+from regression_tests.benchmarks.playing.page import keep_page
 
 SETS = ("first_sight", "made_and_kept")
 MODES = {"leak": "leak", "fixed": "stable"}
@@ -79,7 +79,7 @@ def main() -> None:
                     play = _played(script, key, mode, machine, turn)
                     plays.append(play)
                     print(json.dumps(asdict(play)), file=kept, flush=True)
-    keep_table(asked.output, _table(plays), __spec__.name)
+    keep_page(asked.output / "table.md", _table(plays), __spec__.name)
 
 
 def _read(file: Path) -> Iterator[Play]:

@@ -10,9 +10,8 @@ import pytest
 from leakguard.analysis import diagnosis, holders, sources
 from leakguard.analysis.claims import memory, metrics, types
 from leakguard.model import Run
-from regression_tests.corpus.entry import is_aside
 from regression_tests.corpus.judge import judged, loaded
-from regression_tests.corpus.keys import Key, read_keys
+from regression_tests.corpus.keys import Key, is_aside, read_keys
 from regression_tests.corpus.sample import sampled
 
 TABLES = ((types, "CLAIMS"), (metrics, "CLAIMS"), (memory, "CLAIMS"), (holders, "SIGNS"))

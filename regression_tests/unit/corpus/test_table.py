@@ -7,9 +7,8 @@ from pathlib import Path
 
 from regression_tests.benchmarks.leakbench.program import truth
 from regression_tests.benchmarks.leakbench.score import Marks
-from regression_tests.corpus.entry import is_aside
 from regression_tests.corpus.judge import Judged
-from regression_tests.corpus.keys import Key, read_keys, write_keys
+from regression_tests.corpus.keys import Key, is_aside, read_keys, write_keys
 from regression_tests.corpus.table import differences, line_of, read_table, sums, write_table
 
 OPEN = next(f"set/{n}-leak" for n in range(100) if not is_aside(f"set/{n}-leak"))

@@ -1,23 +1,36 @@
-"""Plays a program to its end and says in one line why it failed; keeps the table of all."""
+"""Runs one program to its end: why it did not end well, and what it printed."""
 
 from __future__ import annotations
 
 import os
-import shlex
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 
-def failure_of(
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a program ended: ``failure`` is why not well, None if it did; and what it printed."""
+
+    failure: str | None
+    out: str = ""
+    err: str = ""
+
+    @property
+    def last(self) -> str:
+        """The last line on standard error."""
+        return (self.err.strip().splitlines() or ["nothing on stderr"])[-1]
+
+
+def ended(
     command: Sequence[str],
     patience: float,
     *,
     folder: Path | None = None,
     variables: Mapping[str, str] | None = None,
-) -> str | None:
-    """Run a command; return why it failed, None if it ended well.
+) -> Ended:
+    """Run a command to its end.
 
     Args:
         command: the program and its arguments. It gets nothing on standard input.
@@ -31,16 +44,8 @@ def failure_of(
             stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        return f"no end within {patience:.0f} s"
+        return Ended(f"no end within {patience:.0f} s")
+    well = Ended(None, done.stdout, done.stderr)
     if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["nothing on stderr"])[-1]
-        return f"exit status {done.returncode}: {last}"
-    return None
-
-
-def keep_table(folder: Path, text: str, module: str) -> None:
-    """Write a table into a folder, with the command that made it: ``module`` and its arguments."""
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "table.md").write_text(text, encoding="utf-8")
-    words = ["python", "-m", module, *sys.argv[1:]]
-    (folder / "COMMAND").write_text(shlex.join(words) + "\n", encoding="utf-8")
+        return Ended(f"exit status {done.returncode}: {well.last}", well.out, well.err)
+    return well

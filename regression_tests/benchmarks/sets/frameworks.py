@@ -8,13 +8,13 @@ from functools import partial
 
 from regression_tests.benchmarks.frameworks.table import CASES, GENERATIONS, IMPORTS, PROGRAMS, Case
 from regression_tests.benchmarks.leakbench.program import Truth
-from regression_tests.corpus.entry import STEM, Entry, python
+from regression_tests.benchmarks.playing.entry import STEM, Entry, python
+from regression_tests.benchmarks.playing.manifest import Manifest
 
 _KINDS = ("autograd", "tensors", "arrays", "instances", "container")
 
 
-def entries() -> Iterator[Entry]:
-    """Yield each training of the table."""
+def _entries() -> Iterator[Entry]:
     for case in CASES:
         yield Entry(
             "frameworks",
@@ -41,3 +41,13 @@ def _truth(case: Case) -> Truth:
         kind=_KINDS,
         lines=tuple(sorted(case.lines())),
     )
+
+
+SETS = (
+    Manifest(
+        "frameworks",
+        _entries,
+        "Trainings with frameworks, healthy and with a mistake each, through the integrations.",
+        ("holder", "line", "phase"),
+    ),
+)

@@ -7,14 +7,14 @@ from functools import cache, partial
 
 from regression_tests.benchmarks.leakbench.program import Truth
 from regression_tests.benchmarks.packages.environment import Unbuildable
+from regression_tests.benchmarks.playing.entry import OUT, Entry, Unplayable
+from regression_tests.benchmarks.playing.manifest import Manifest
 from regression_tests.benchmarks.psleak_suite.__main__ import sides
 from regression_tests.benchmarks.psleak_suite.cases import Leak
 from regression_tests.benchmarks.psleak_suite.suite import Suite, obtain
-from regression_tests.corpus.entry import OUT, Entry, Unplayable
 
 
-def entries() -> Iterator[Entry]:
-    """Yield each side of each function."""
+def _entries() -> Iterator[Entry]:
     for leak, side in sides(()):
         yield Entry(
             "psleak",
@@ -39,3 +39,6 @@ def _suite() -> Suite:
         return obtain()
     except Unbuildable as reason:
         raise Unplayable(str(reason)) from reason
+
+
+SETS = (Manifest("psleak", _entries, "psleak's own suite of leaks, in a loop.", ("type", "phase")),)

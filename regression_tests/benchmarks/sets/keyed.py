@@ -9,25 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from regression_tests.benchmarks.first_sight.script import truth_of
-from regression_tests.corpus.entry import OUT, ROOT, Entry, python
+from regression_tests.benchmarks.playing.entry import BENCHMARKS, Entry, python, watched
+from regression_tests.benchmarks.playing.manifest import Manifest
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
-
-_BENCHMARKS = ROOT / "regression_tests" / "benchmarks"
-
-
-def first_hour() -> Iterator[Entry]:
-    """Yield each side of each script of a newcomer's first hour."""
-    return _entries("first_hour", _BENCHMARKS / "first_hour" / "scripts", "*.jsonl", "s10.*")
-
-
-def strangers() -> Iterator[Entry]:
-    """Yield each side of each program that a stranger wrote with a framework."""
-    folder = _BENCHMARKS / "frameworks" / "first_sight"
-    return _entries("strangers", folder, "runs/first_sight/*.jsonl")
 
 
 def _entries(group: str, folder: Path, *written: str) -> Iterator[Entry]:
@@ -41,14 +29,28 @@ def _entries(group: str, folder: Path, *written: str) -> Iterator[Entry]:
 def _entry(
     group: str, file: Path, side: str, told: dict[str, Any], written: tuple[str, ...]
 ) -> Entry:
-    watched = bool(told.get("run"))
-    watch = ("-m", "leakguard", "run", "-o", OUT) if watched else ()
+    start = watched if told.get("run") else python
     return Entry(
         group,
         f"{file.stem}-{side}",
         str(file),
         tuple(truth_of(leak, file) for leak in told["leak"]) if side == "leak" else (),
-        partial(python, *watch, str(file), side),
+        partial(start, str(file), side),
         needs=tuple(told.get("needs", ())),
-        written=() if watched else written,
+        written=() if start is watched else written,
     )
+
+
+_SCRIPTS, _PROGRAMS = BENCHMARKS / "first_hour" / "scripts", BENCHMARKS / "frameworks/first_sight"
+SETS = (
+    Manifest(
+        "first_hour",
+        partial(_entries, "first_hour", _SCRIPTS, "*.jsonl", "s10.*"),
+        "Scripts of a newcomer, written from the README alone.",
+    ),
+    Manifest(
+        "strangers",
+        partial(_entries, "strangers", _PROGRAMS, "runs/first_sight/*.jsonl"),
+        "Trainings of strangers, most of them with a framework.",
+    ),
+)

@@ -1,8 +1,7 @@
-"""One run of the corpus: how it is played, and what is true of it."""
+"""One program of a set on one of its sides: how it is played, and what is true of it."""
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -11,14 +10,12 @@ from pathlib import Path
 
 from regression_tests.benchmarks.leakbench.program import Planted, Truth
 
-ROOT = Path(__file__).parents[2]
+BENCHMARKS = Path(__file__).parents[1]
+ROOT = BENCHMARKS.parents[1]
 
 #: Stand in a command, or a value of the environment, for the run file that the guard has to write,
 #: and for the same without ``.jsonl``.
 OUT, STEM = "{out}", "{stem}"
-
-#: One run of so many is set aside: nobody looks at it while a rule is written.
-ASIDE = 5
 
 
 class Unplayable(Exception):
@@ -28,6 +25,11 @@ class Unplayable(Exception):
 def python(*words: str) -> list[str]:
     """Return a command for this interpreter."""
     return [sys.executable, *words]
+
+
+def watched(*words: str) -> list[str]:
+    """Return the command that plays a script, with its arguments, under ``leakguard run``."""
+    return python("-m", "leakguard", "run", "-o", OUT, *words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +43,13 @@ class Entry:
         truths: what leaks; nothing where the run is calm.
         command: makes the command to play it, in which ``{out}`` stands for the run file; raises
             :class:`Unplayable` where what it needs cannot be had.
-        environment: variables on top of the recorder's own; ``{out}`` as in the command.
+        environment: variables on top of the player's own; ``{out}`` as in the command.
         needs: modules without which the program cannot be played here.
         files: texts by the names under which they lie in the program's working folder.
         written: patterns of the file or folder that the program writes in its working folder,
             where it does not let itself be told.
+        recorded: whether it writes a run at all.
+        ends: a part of the failure that the program is to end with; nothing where it ends well.
     """
 
     group: str
@@ -57,11 +61,19 @@ class Entry:
     needs: tuple[str, ...] = ()
     files: Mapping[str, str] = field(default_factory=dict)
     written: tuple[str, ...] = ()
+    recorded: bool = True
+    ends: str = ""
 
     @property
     def key(self) -> str:
         """The run's name in the corpus."""
         return f"{self.group}/{self.name}"
+
+    @property
+    def planted(self) -> Planted:
+        """The truth, as the scoring of LeakBench takes it; the file as on any machine."""
+        file = self.file if self.file.endswith("/") else Path(self.file).name
+        return Planted(self.name, file, self.truths)
 
     def told(self, out: Path) -> tuple[list[str], dict[str, str]]:
         """Return the command and the environment that make it write the run file ``out``.
@@ -78,13 +90,3 @@ class Entry:
 
 def _filled(text: str, out: Path) -> str:
     return text.replace(OUT, str(out)).replace(STEM, str(out.with_suffix("")))
-
-
-def is_aside(key: str) -> bool:
-    """Return whether the run of that name is set aside, by a rule that nobody can bend."""
-    return int(hashlib.sha256(key.encode()).hexdigest(), 16) % ASIDE == 0
-
-
-def planted(entry: Entry) -> Planted:
-    """Return an entry as the scoring of LeakBench knows it."""
-    return Planted(entry.name, entry.file, entry.truths)

@@ -1,4 +1,4 @@
-"""Plays what is not recorded yet, and keeps beside each run how its playing went."""
+"""Plays programs once each, and keeps beside each run how its playing went."""
 
 from __future__ import annotations
 
@@ -14,13 +14,11 @@ from dataclasses import asdict, dataclass
 from itertools import chain, zip_longest
 from pathlib import Path
 
-from regression_tests.benchmarks.playing import failure_of
-from regression_tests.corpus.entry import ROOT, Entry, Unplayable
+from regression_tests.benchmarks.playing.ended import Ended, ended
+from regression_tests.benchmarks.playing.entry import ROOT, Entry, Unplayable
 
-#: Seconds that a program may take: ten times what most take on a quiet core.
-PATIENCE = 400.0
-#: A recording is never in the way of what else the machine does.
-NICE = 10
+#: Seconds that a program may take: twenty times what most take on a quiet core.
+PATIENCE = 900.0
 #: The guard shares a core with its program, as on a busy machine; more threads wait for each other.
 ENVIRONMENT = {
     "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
@@ -29,18 +27,27 @@ ENVIRONMENT = {
 
 
 @dataclass(frozen=True, slots=True)
-class Recording:
-    """How one playing went: seconds, why there is no run, and the checkout that was played."""
+class Playing:
+    """How one playing went.
+
+    Attributes:
+        failure: why there is no run.
+        unplayable: whether that is since something is missing here.
+        checkout: the one that was played.
+    """
 
     key: str
     seconds: float = 0.0
     failure: str | None = None
     checkout: str = str(ROOT)
+    unplayable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Recorder:
-    """Records into a folder: ``SET/NAME.jsonl``, or a folder ``SET/NAME`` where a run has several.
+class Player:
+    """Plays into a folder: ``SET/NAME.jsonl``, or a folder ``SET/NAME`` where a run has several.
+
+    What a program printed is ``SET/NAME.txt``.
 
     Attributes:
         jobs: programs at a time.
@@ -51,31 +58,35 @@ class Recorder:
     jobs: int = 2
     patience: float = PATIENCE
 
-    def record(self, entries: Iterable[Entry]) -> Iterator[Recording]:
+    def play(self, entries: Iterable[Entry]) -> Iterator[Playing]:
         """Play what the folder doesn't hold yet, a program of each set in turn."""
         with ThreadPoolExecutor(self.jobs) as pool:
-            yield from pool.map(self._recorded, in_turn(entries))
+            yield from pool.map(self._known_or_played, in_turn(entries))
 
-    def known(self, entry: Entry) -> Recording | None:
+    def known(self, entry: Entry) -> Playing | None:
         """Return how a program was played; None where it wasn't yet."""
         note = self._note(entry)
         if not note.exists():
             return None
-        return Recording(**json.loads(note.read_text(encoding="utf-8")))
+        return Playing(**json.loads(note.read_text(encoding="utf-8")))
 
     def run_of(self, entry: Entry) -> Path | None:
         """Return the run file, or the folder of run files, of a program; None without one."""
         found = (self._place(entry, ".jsonl"), self._place(entry, ""))
         return next((path for path in found if path.exists()), None)
 
-    def _recorded(self, entry: Entry) -> Recording:
+    def printed(self, entry: Entry) -> str:
+        """Return what a program printed."""
+        return self._place(entry, ".txt").read_text(encoding="utf-8")
+
+    def _known_or_played(self, entry: Entry) -> Playing:
         known = self.known(entry)
         if known is None:
             known = self._played(entry)
             self._note(entry).write_text(json.dumps(asdict(known)) + "\n", encoding="utf-8")
         return known
 
-    def _played(self, entry: Entry) -> Recording:
+    def _played(self, entry: Entry) -> Playing:
         out = self._place(entry, ".jsonl")
         out.parent.mkdir(parents=True, exist_ok=True)
         out.unlink(missing_ok=True)
@@ -84,13 +95,19 @@ class Recorder:
             for name, text in entry.files.items():
                 (Path(here) / name).write_text(text, encoding="utf-8")
             try:
-                failure = _ended(entry, out, Path(here), self.patience)
+                end = self._ended(entry, out, Path(here))
             except Unplayable as reason:
-                return Recording(entry.key, failure=str(reason))
+                return Playing(entry.key, failure=str(reason), unplayable=True)
             _take(Path(here), entry.written, out)
+        out.with_suffix(".txt").write_text(end.out + end.err, encoding="utf-8")
+        failure = None if entry.ends and entry.ends in (end.failure or "") else end.failure
+        missing = entry.recorded and self.run_of(entry) is None
         seconds = round(time.monotonic() - begun, 1)
-        missing = None if self.run_of(entry) else "it wrote no run"
-        return Recording(entry.key, seconds, failure or missing)
+        return Playing(entry.key, seconds, failure or ("it wrote no run" if missing else None))
+
+    def _ended(self, entry: Entry, out: Path, here: Path) -> Ended:
+        command, variables = entry.told(out)
+        return ended(command, self.patience, folder=here, variables=ENVIRONMENT | variables)
 
     def _note(self, entry: Entry) -> Path:
         note = self._place(entry, ".json")
@@ -102,22 +119,15 @@ class Recorder:
 
 
 def in_turn(entries: Iterable[Entry]) -> Iterator[Entry]:
-    """Yield one of each set, again and again: what was recorded so far is a sample of all."""
+    """Yield one of each set, again and again: what was played so far is a sample of all."""
     groups: dict[str, list[Entry]] = defaultdict(list)
     for entry in entries:
         groups[entry.group].append(entry)
     return filter(None, chain.from_iterable(zip_longest(*groups.values())))
 
 
-def _ended(entry: Entry, out: Path, here: Path, patience: float) -> str | None:
-    """Play a program in the folder ``here``; return why it did not end well."""
-    command, variables = entry.told(out)
-    niced = ["nice", "-n", str(NICE), *command]
-    return failure_of(niced, patience, folder=here, variables=ENVIRONMENT | variables)
-
-
 def _take(here: Path, patterns: Iterable[str], out: Path) -> None:
-    """Move what a program wrote in its working folder to where the recorder wants it."""
+    """Move what a program wrote in its working folder to where the player wants it."""
     for written in (path for pattern in patterns for path in here.glob(pattern)):
         target = out.with_suffix("") if written.is_dir() else out
         shutil.rmtree(out.with_suffix(""), ignore_errors=True)
@@ -125,7 +135,7 @@ def _take(here: Path, patterns: Iterable[str], out: Path) -> None:
         return
 
 
-def told(recording: Recording) -> None:
+def told(playing: Playing) -> None:
     """Print how a playing went."""
-    end = recording.failure or "recorded"
-    print(f"{recording.key}: {end}, {recording.seconds:.0f} s", file=sys.stderr, flush=True)
+    end = playing.failure or "played"
+    print(f"{playing.key}: {end}, {playing.seconds:.0f} s", file=sys.stderr, flush=True)

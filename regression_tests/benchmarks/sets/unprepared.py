@@ -11,16 +11,16 @@ from functools import partial
 from pathlib import Path
 
 from regression_tests.benchmarks.leakbench.program import Truth
+from regression_tests.benchmarks.playing.entry import Entry, Unplayable, watched
+from regression_tests.benchmarks.playing.manifest import Manifest
 from regression_tests.benchmarks.unprepared.script import Script, scripts
-from regression_tests.corpus.entry import OUT, Entry, Unplayable, python
 
 FOLDER = "LEAKGUARD_UNPREPARED"
 # What such a script keeps by its nature is told in words; a finding about it is no false alarm.
 _KEPT = Truth((), start=None, kind=("instances", "container", "arrays", "tensors"))
 
 
-def entries() -> Iterator[Entry]:
-    """Yield each script of the table."""
+def _entries() -> Iterator[Entry]:
     folder = Path(os.environ.get(FOLDER, ""))
     for script in scripts():
         paths = [str(folder / path) for path in (*script.paths, ".")]
@@ -38,5 +38,7 @@ def _command(script: Script, folder: Path) -> list[str]:
     if FOLDER not in os.environ:
         raise Unplayable(f"a script of {script.origin}: {FOLDER} has to name a folder with it")
     arguments = [text.replace("{folder}", str(folder)) for text in script.arguments]
-    watch = ["-m", "leakguard", "run", "-o", OUT, *script.options]
-    return python(*watch, str(folder / script.path), *arguments)
+    return watched(*script.options, str(folder / script.path), *arguments)
+
+
+SETS = (Manifest("unprepared", _entries, "Scripts of other people.", ("type",)),)

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from functools import partial
 
 from regression_tests.benchmarks.leakbench.program import Truth
+from regression_tests.benchmarks.playing.entry import OUT, Entry, python
+from regression_tests.benchmarks.playing.manifest import Manifest
 from regression_tests.benchmarks.several_leaks.program import Planted, program_of
-from regression_tests.corpus.entry import OUT, Entry, python
 
 _SEEDS = range(1, 61)
 _FILE = "program.py"
 
 
-def entries() -> Iterator[Entry]:
-    """Yield the program of each seed and its twin."""
+def _entries() -> Iterator[Entry]:
     for seed in _SEEDS:
         for side in ("leak", "clean"):
             program = program_of(seed, leaky=side == "leak")
@@ -25,8 +25,19 @@ def entries() -> Iterator[Entry]:
                 tuple(map(_truth, program.leaks)),
                 partial(python, _FILE, OUT),
                 files={_FILE: program.source},
+                needs=("torch",) if program.has_torch else (),
             )
 
 
 def _truth(leak: Planted) -> Truth:
     return Truth((leak.phase,), holder=(leak.kind.holder,), lines=(f"{_FILE}:{leak.line}",))
+
+
+SETS = (
+    Manifest(
+        "several_leaks",
+        _entries,
+        "Programs of two to five leaks, drawn with a seed; half of them use torch.",
+        ("holder", "line", "phase", "start"),
+    ),
+)

@@ -10,15 +10,15 @@ from regression_tests.benchmarks.packages import pairs
 from regression_tests.benchmarks.packages.environment import Unbuildable, environment
 from regression_tests.benchmarks.packages.outcome import SIDES
 from regression_tests.benchmarks.packages.pair import PAIRS, Pair
-from regression_tests.corpus.entry import OUT, Entry, Unplayable
+from regression_tests.benchmarks.playing.entry import OUT, Entry, Unplayable
+from regression_tests.benchmarks.playing.manifest import Manifest
 
 assert pairs
 
 _CHILD = "regression_tests.benchmarks.packages.child"
 
 
-def entries() -> Iterator[Entry]:
-    """Yield both versions of each package."""
+def _entries() -> Iterator[Entry]:
     for pair in PAIRS.values():
         for side in SIDES:
             yield Entry(
@@ -41,3 +41,13 @@ def _command(pair: Pair, side: str) -> list[str]:
     except Unbuildable as reason:
         raise Unplayable(str(reason)) from reason
     return where.module(_CHILD, "guarded", pair.name, OUT)
+
+
+SETS = (
+    Manifest(
+        "packages",
+        _entries,
+        "Released packages: the version that leaks and the mended one.",
+        ("type", "holder", "phase"),
+    ),
+)

@@ -8,7 +8,8 @@ from functools import partial
 from regression_tests.benchmarks.gallery.__main__ import planted, settings
 from regression_tests.benchmarks.leakbench.program import Truth
 from regression_tests.benchmarks.named_leaks import GENERATIONS, trainings
-from regression_tests.corpus.entry import ROOT, Entry, python
+from regression_tests.benchmarks.playing.entry import ROOT, Entry, python
+from regression_tests.benchmarks.playing.manifest import Manifest
 
 _ROLLOUT, _UPDATE = ("evaluate_population",), ("train_population",)
 _EVOLVE, _CHECKPOINT = ("evolve_population",), ("checkpoint",)
@@ -35,8 +36,7 @@ _KEYS = {
 }
 
 
-def entries() -> Iterator[Entry]:
-    """Yield each training."""
+def _entries() -> Iterator[Entry]:
     for leaks in trainings():
         yield _entry("+".join(leaks) or "healthy", leaks, GENERATIONS)
     yield _entry("long", ("loss-history",), _LONG)
@@ -53,3 +53,13 @@ def _entry(name: str, leaks: tuple[str, ...], generations: int) -> Entry:
         partial(python, "-m", "reference_trainer", *words),
         written=("run/run.jsonl",),
     )
+
+
+SETS = (
+    Manifest(
+        "trainer",
+        _entries,
+        "The reference trainer: healthy, with each of its leaks, with pairs, and a long one.",
+        ("type", "holder", "phase", "start"),
+    ),
+)

@@ -1,0 +1,25 @@
+"""The sets of programs: a manifest each."""
+
+from __future__ import annotations
+
+from regression_tests.benchmarks.playing.manifest import Manifest
+from regression_tests.benchmarks.sets import (
+    first_sight,
+    frameworks,
+    keyed,
+    leakbench,
+    packages,
+    psleak,
+    several_leaks,
+    strangers_sets,
+    trainer,
+    unprepared,
+)
+
+#: A new set is a manifest in a file beside this one.
+MANIFESTS: dict[str, Manifest] = {
+    manifest.name: manifest
+    for module in (leakbench, first_sight, keyed, trainer, frameworks, psleak, packages,
+                   several_leaks, strangers_sets, unprepared)
+    for manifest in module.SETS
+}  # fmt: skip
