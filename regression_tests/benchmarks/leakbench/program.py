@@ -26,6 +26,7 @@ class Truth:
         kind: kinds of finding that are right; a kind without objects is wrong with a type.
         size: bytes that a generation adds, on average over the generations since the start.
         lines: ``file.py:12``, where what piles up is made, each equally right.
+        fix: a word that the advice must have.
     """
 
     phase: tuple[str | None, ...]
@@ -36,6 +37,7 @@ class Truth:
     kind: tuple[str, ...] = ()
     size: float | None = None
     lines: tuple[str, ...] = ()
+    fix: str = ""
 
 
 @dataclass(frozen=True, slots=True)

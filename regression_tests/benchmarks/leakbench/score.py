@@ -27,6 +27,7 @@ class Said:
     site: str | None = None
     reason: str = ""
     size: float | None = None
+    fix: str | None = None
 
 
 def said_by(finding: Finding) -> Said:
@@ -34,7 +35,7 @@ def said_by(finding: Finding) -> Said:
     f = finding
     return Said(
         f.verdict, f.kind, f.type, f.phase, f.held_by, f.started_at, f.created_at, f.reason,
-        f.bytes_per_generation,
+        f.bytes_per_generation, f.fix,
     )  # fmt: skip
 
 
@@ -84,11 +85,12 @@ class Marks:
     start: bool | None
     size: bool | None
     line: bool | None
+    fix: bool | None = None
 
     @property
     def wrong(self) -> list[str]:
         """The names of what was asked and is not right."""
-        asked = ("type", "holder", "phase", "start", "size", "line")
+        asked = ("type", "holder", "phase", "start", "size", "line", "fix")
         return [name for name in asked if getattr(self, name) is False]
 
 
@@ -117,7 +119,7 @@ def _merit(said: Sequence[Said], truths: Sequence[Truth], t: int, s: int) -> int
 
 
 def _marks(case: Case, truth: Truth, said: Said | None) -> Marks:
-    right = (False,) * 6 if said is None else _fits(said, truth)
+    right = (False,) * 7 if said is None else _fits(said, truth)
     return Marks(
         said is not None and said.verdict == "leak",
         said is not None and said.verdict != "leak",
@@ -128,16 +130,17 @@ def _marks(case: Case, truth: Truth, said: Said | None) -> Marks:
         right[3] if truth.start is not None else None,
         right[4] if truth.size else None,
         right[5] if truth.lines else None,
+        right[6] if truth.fix else None,
     )
 
 
 def _names_it(said: Said, truth: Truth, case: Case) -> bool:
     in_program = said.site is not None and case.program.file in said.site
-    type_, holder, *_, line = _fits(said, truth)
+    type_, holder, _, _, _, line, _ = _fits(said, truth)
     return in_program or type_ or holder or line
 
 
-def _fits(said: Said, truth: Truth) -> tuple[bool, bool, bool, bool, bool, bool]:
+def _fits(said: Said, truth: Truth) -> tuple[bool, ...]:
     return (
         _is_it(said, truth),
         _names(said.holder, truth.holder),
@@ -145,6 +148,7 @@ def _fits(said: Said, truth: Truth) -> tuple[bool, bool, bool, bool, bool, bool]
         _near_start(said.start, truth),
         _near(said.size, truth.size),
         _names(f"{said.site} ", [f"{line} " for line in truth.lines]),
+        truth.fix in (said.fix or ""),
     )
 
 

@@ -6,11 +6,13 @@ from regression_tests.benchmarks.playing.manifest import Manifest
 from regression_tests.benchmarks.sets import (
     first_sight,
     frameworks,
+    gpu,
     keyed,
     leakbench,
     packages,
     psleak,
     several_leaks,
+    silence,
     strangers_sets,
     trainer,
     unprepared,
@@ -20,6 +22,6 @@ from regression_tests.benchmarks.sets import (
 MANIFESTS: dict[str, Manifest] = {
     manifest.name: manifest
     for module in (leakbench, first_sight, keyed, trainer, frameworks, psleak, packages,
-                   several_leaks, strangers_sets, unprepared)
+                   several_leaks, strangers_sets, unprepared, silence, gpu)
     for manifest in module.SETS
 }  # fmt: skip
