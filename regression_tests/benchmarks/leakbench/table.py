@@ -110,22 +110,16 @@ def misses(cases: Iterable[Case]) -> list[str]:
     for case in cases:
         wrong = problem(case)
         if wrong and case.tool != ALONE:
-            lines += [f"- **{case.program.name}** ({_side(case)}): {wrong}"]
+            lines += [f"- **{case.program.name}**{' (leak)' * case.leak}: {wrong}"]
             lines += [f"  - truth: {_truth(truth)}" for truth in case.program.truths if case.leak]
             lines += [f"  - said: {_line(said)}" for said in case.said]
     return lines
 
 
-def _side(case: Case) -> str:
-    if not case.program.truths:
-        return "look-alike"
-    return "leak" if case.leak else "clean twin"
-
-
 def problem(case: Case) -> str:
     """Return what is not right about a case; nothing where all is."""
     if case.failure:
-        return f"no answer: {case.failure}"
+        return case.failure
     if not case.leak:
         return "false alarm" if case.alarms else ""
     wrong = [_shortcoming(mark) for mark in marks_of(case)]

@@ -6,7 +6,7 @@ import shlex
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
 
@@ -26,41 +26,53 @@ _MACHINES = {
 
 def page(manifest: Manifest, played: Played, revision: str) -> str:
     """Return the sums, the table, and in words what was missed or wrongly accused."""
-    cases = [(e, [play.case(e) for play in plays]) for e, plays in played]
-    asked = manifest.asked
-    head = ["program", "leak", "verdict", "found", *asked, "strangers"]
-    head = head if asked else ["program", "right"]
-    rows = (row for entry, its in cases for row in rows_of(entry, its, asked))
-    wrong = Counter("\n".join(misses([case])) for _, its in cases for case in its)
+    by_machine = {name: _cases(played, name) for name in _MACHINES}
+    wrong = Counter("\n".join(misses([play.case(e)])) for e, plays in played for play in plays)
+    rows = _of_leaks(played, manifest.asked) if manifest.asked else _of_plays(played, by_machine)
+    head, *others = rows
     lines = [
         f"# {manifest.name}",
         "",
         f"{manifest.about} leakguard at {revision}.",
-        *(line for name in _MACHINES for line in sums(name, played, asked)),
+        *(line for name, each in by_machine.items() for line in sums(name, each, manifest.asked)),
         "",
         _row(head),
         "|---" * len(head) + "|",
-        *map(_row, rows),
+        *map(_row, others),
         *(["", "What leakguard got wrong:", ""] if any(wrong) else []),
         *(text + f"\n  - {n} times" * (n > 1) for text, n in wrong.items() if text),
     ]
     return "\n".join(lines) + "\n"
 
 
-def sums(machine: str, played: Played, asked: Sequence[str]) -> Iterator[str]:
+def _cases(played: Played, machine: str) -> list[list[Case]]:
+    """Return what was said of each program on a machine, of those that were played there."""
+    each = ([play.case(e) for play in plays if play.machine == machine] for e, plays in played)
+    return list(filter(None, each))
+
+
+def sums(machine: str, each: Sequence[Sequence[Case]], asked: Sequence[str]) -> Iterator[str]:
     """Yield how much was right on a machine, and how steady that was."""
-    each = [[play.case(e) for play in its if play.machine == machine] for e, its in played]
-    each = list(filter(None, each))
-    cases = [case for its in each for case in its]
-    if not cases:
+    if not each:
         return
     times = max(map(len, each))
     often = "once" if times == 1 else f"{times} times"
     yield from ("", f"{len(each)} programs, each {often} {_MACHINES[machine]}:", "")
     if asked:
-        yield from _found(cases, asked)
-    if times > 1 or not asked:
-        yield f"- {_steadiness(each)}"
+        yield from _found([case for cases in each for case in cases], asked)
+    right = sum(not any(map(problem, cases)) for cases in each)
+    yield f"- {right} of {len(each)} right{' every time' * (times > 1)}"
+    if asked and times > 1:
+        for name, of in _SAME.items():
+            same = sum(len(set(map(of, cases))) == 1 for cases in each)
+            yield f"- {same} of {len(each)} with one {name}"
+
+
+_SAME = {
+    "verdict": attrgetter("verdict"),
+    "set of holders": lambda case: frozenset(said.holder for said in case.alarms),
+    "set of lines": lambda case: frozenset(said.site for said in case.alarms),
+}
 
 
 def _found(cases: Sequence[Case], asked: Sequence[str]) -> Iterator[str]:
@@ -80,39 +92,31 @@ def _found(cases: Sequence[Case], asked: Sequence[str]) -> Iterator[str]:
     yield f"- no answer: {sum(case.failure is not None for case in cases)} of {len(cases)} runs"
 
 
-def _steadiness(each: Sequence[Sequence[Case]]) -> str:
-    """Return of how many programs all plays are right, and of how many all say the same."""
-    right = sum(not any(map(problem, cases)) for cases in each)
-    told = [f"{right} of {len(each)} right every time"]
-    for name, of in _SAME.items():
-        same = sum(len(set(map(of, cases))) == 1 for cases in each)
-        told += [f"{same} with one {name}"]
-    return ", ".join(told)
+def _of_plays(played: Played, by_machine: Mapping[str, object]) -> Iterator[list[str]]:
+    """Yield the head, and how many plays of each program are right on each machine."""
+    machines = [name for name, each in by_machine.items() if each]
+    yield ["program", *machines]
+    for entry, plays in played:
+        right = Counter(play.machine for play in plays if not problem(play.case(entry)))
+        of = Counter(play.machine for play in plays)
+        yield [entry.name, *(f"{right[name]} of {of[name]}" for name in machines)]
 
 
-_SAME = {
-    "verdict": attrgetter("verdict"),
-    "set of holders": lambda case: frozenset(said.holder for said in case.alarms),
-    "set of lines": lambda case: frozenset(said.site for said in case.alarms),
-}
-
-
-def rows_of(entry: Entry, cases: Sequence[Case], asked: Sequence[str]) -> Iterator[list[str]]:
-    """Yield a row for each leak of a leaking side, else one; of several plays, what each said."""
-    name, verdict = entry.name, _each(case.failure or case.verdict or "-" for case in cases)
-    if not asked:
-        right = sum(not problem(case) for case in cases)
-        yield [name, f"{right} of {len(cases)}"]
-    elif not entry.truths:
-        accused = _each(str(len(case.alarms)) for case in cases)
-        yield [name, "", verdict, *"-" * (1 + len(asked)), accused]
-    else:
+def _of_leaks(played: Played, asked: Sequence[str]) -> Iterator[list[str]]:
+    """Yield the head, and a row for each leak or calm side: what all its plays said."""
+    yield ["program", "leak", "verdict", "found", *asked, "strangers"]
+    for entry, plays in played:
+        cases = [play.case(entry) for play in plays]
+        verdict = _each(case.failure or case.verdict or "-" for case in cases)
+        if not entry.truths:
+            accused = _each(str(len(case.alarms)) for case in cases)
+            yield [entry.name, "", verdict, *"-" * (1 + len(asked)), accused]
         other = _each(str(len(strangers(case))) for case in cases)
         of_each = zip(*map(marks_of, cases), strict=True)
         for truth, marks in zip(entry.truths, of_each, strict=True):
             what = f"`{next(iter((*truth.holder, *truth.type, *truth.kind)), '-')}`"
             right = (_each(_answer(getattr(mark, word)) for mark in marks) for word in asked)
-            yield [name, what, verdict, _each(map(_is_found, marks)), *right, other]
+            yield [entry.name, what, verdict, _each(map(_is_found, marks)), *right, other]
 
 
 def _each(words: Iterable[str]) -> str:

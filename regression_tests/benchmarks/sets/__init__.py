@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from regression_tests.benchmarks.playing.manifest import Manifest
 from regression_tests.benchmarks.sets import (
+    cases,
     first_sight,
     frameworks,
     gpu,
@@ -22,6 +23,6 @@ from regression_tests.benchmarks.sets import (
 MANIFESTS: dict[str, Manifest] = {
     manifest.name: manifest
     for module in (leakbench, first_sight, keyed, trainer, frameworks, psleak, packages,
-                   several_leaks, strangers_sets, unprepared, silence, gpu)
+                   several_leaks, strangers_sets, unprepared, silence, gpu, cases)
     for manifest in module.SETS
 }  # fmt: skip
