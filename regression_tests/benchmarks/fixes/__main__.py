@@ -6,33 +6,23 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
-import shutil
-import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from regression_tests.benchmarks.fixes.programs import manifest, python, recorded
 from regression_tests.benchmarks.playing.page import keep_page, version
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
-_HERE = Path(__file__).parent
-_RUN = "found.jsonl"
 _OUTCOMES = {"FIXED": "fixed", "LESS": "less", "NOT FIXED": "no", "BROKE THE PROGRAM": "broke"}
 _TOLD = re.compile(rf"^({'|'.join(_OUTCOMES)}): (.*)$", re.M)
 _SIDE = re.compile(r"^  (before|after) .*?([\d.,]+ (?:[kMGT]?B|objects)) per generation", re.M)
 _FIX = ["--limit", "90", "--tries", "5"]
-_PATIENCE = 900  # seconds for one program: its runs without and with five changes
 
 
 @dataclass(frozen=True)
@@ -66,37 +56,19 @@ def main() -> int:
     return 0
 
 
-def manifest() -> Iterator[tuple[str, bool]]:
-    """Yield each program, and whether it has a guard of its own."""
-    listed = tomllib.loads((_HERE / "programs.toml").read_text("utf-8"))
-    for kind, own in (("unprepared", False), ("own_guard", True)):
-        yield from ((path, own) for path in listed[kind])
-
-
 def played(program: tuple[str, bool], said: Path | None) -> Row:
     """Return what came of one program, in a folder of its own."""
-    path, own = program
-    script = _HERE.parent / path
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch) / "program"
-        folder.mkdir()
-        shutil.copy2(script, folder)
-        command = [sys.executable, script.name, "leak"]
-        watched = command if own else [sys.executable, "-m", "leakguard", "run", "-o", _RUN,
-                                       script.name, "leak"]  # fmt: skip
-        try:
-            done = _ended(watched, folder)
-            runs = sorted(folder.glob("*.jsonl"))
-            if not runs:
-                return Row(script.stem, "no run", done.stderr.strip().splitlines()[-1:][0])
-            words = [sys.executable, "-m", "leakguard", "fix", runs[0].name, *_FIX, "--", *command]
-            tried = _ended(words, folder)
-        except subprocess.TimeoutExpired:
-            return Row(script.stem, "no end", f"within {_PATIENCE} s")
+    name, script = Path(program[0]).stem, Path(program[0]).name
+    with tempfile.TemporaryDirectory() as folder:
+        run = recorded(*program, Path(folder))
+        if not isinstance(run, str):
+            return Row(name, "no run", run.failure or run.last)
+        words = ["-m", "leakguard", "fix", run, *_FIX, "--", sys.executable, script, "leak"]
+        tried = python(words, Path(folder))
     if said:
         said.mkdir(parents=True, exist_ok=True)
-        (said / f"{script.stem}.txt").write_text(tried.stderr + tried.stdout, encoding="utf-8")
-    return row_of(script.stem, tried.stderr)
+        (said / f"{name}.txt").write_text(tried.err + tried.out, encoding="utf-8")
+    return row_of(name, tried.err or tried.failure or "")
 
 
 def row_of(name: str, said: str) -> Row:
@@ -133,14 +105,6 @@ def page(rows: Sequence[Row], judged: str) -> str:
         for r in rows
     ]
     return "\n".join([*lines, ""])
-
-
-def _ended(words: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    return subprocess.run(
-        words, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True,
-        text=True, errors="replace", timeout=_PATIENCE, check=False,
-    )  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -16,51 +16,35 @@ from regression_tests.benchmarks.leakbench.child import OURS
 from regression_tests.benchmarks.leakbench.peers import PEERS
 from regression_tests.benchmarks.leakbench.program import PROGRAMS, SETS, Program, open_set
 from regression_tests.benchmarks.leakbench.score import Case, Said, said_by
-from regression_tests.benchmarks.playing.ended import ended
+from regression_tests.benchmarks.playing.entry import Entry
+from regression_tests.benchmarks.playing.player import Player
+from regression_tests.benchmarks.sets.leakbench import entry_of
 
-CHILD = [sys.executable, "-m", "regression_tests.benchmarks.leakbench.child"]
-PATIENCE = 200
+PATIENCE = 200.0
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One side of a program of the set ``group``, to be run under a tool, for the n-th time."""
+    """One side of a program, to be played under a tool."""
 
-    group: str
     tool: str
     program: Program
     leak: bool
-    repetition: int
-
-    @property
-    def side(self) -> str:
-        """The side's name on the child's command line."""
-        return "leak" if self.leak else "clean"
+    entry: Entry
 
 
-def case_of(task: Task, runs: Path) -> Case:
-    """Return what the tool says; the program runs only when ``runs`` does not hold it yet."""
-    folder = runs / task.tool / f"{task.program.name}-{task.side}-{task.repetition}"
-    done = folder / "done.json"
-    if not done.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        done.write_text(json.dumps(_play(task, folder)), encoding="utf-8")
-    failure = json.loads(done.read_text(encoding="utf-8"))
-    if failure:
-        return Case(task.tool, task.program, task.leak, (), None, failure)
-    try:
-        verdict, said = _said(task.tool, folder)
-        cpu = float(json.loads((folder / "cpu.json").read_text(encoding="utf-8")))
-    except Exception as error:  # a tool that falls over has given no answer
-        failure = f"{type(error).__name__}: {error}"
-        return Case(task.tool, task.program, task.leak, (), None, failure)
-    return Case(task.tool, task.program, task.leak, said, cpu, None, verdict)
-
-
-def _play(task: Task, folder: Path) -> str | None:
-    (folder / "run.jsonl").unlink(missing_ok=True)
-    command = [*CHILD, task.tool, task.group, task.program.name, task.side, str(folder)]
-    return ended(command, PATIENCE).failure
+def case_of(task: Task, player: Player) -> Case:
+    """Return what the tool says; the program is played only if the player has not played it yet."""
+    (playing,) = player.play([task.entry])
+    folder, failure = player.run_of(task.entry), playing.failure
+    if failure is None and folder is not None:
+        try:
+            verdict, said = _said(task.tool, folder)
+            cpu = float(json.loads((folder / "cpu.json").read_text(encoding="utf-8")))
+            return Case(task.tool, task.program, task.leak, said, cpu, None, verdict)
+        except Exception as error:  # a tool that falls over has given no answer
+            failure = f"{type(error).__name__}: {error}"
+    return Case(task.tool, task.program, task.leak, (), None, failure)
 
 
 def _said(tool: str, folder: Path) -> tuple[str | None, tuple[Said, ...]]:
@@ -93,15 +77,15 @@ def main() -> None:
 
     about = open_set(options.group)
     tasks = [
-        Task(options.group, tool, program, leak, repetition)
+        Task(tool, program, leak, entry_of(options.group, program, leak, tool, repetition))
         for tool in options.tool or ["leakguard"]
         for repetition in range(1, 1 + (options.repeat if tool in OURS else 1))
         for program, leak in sides(options.only)
     ]
     cases: list[Case] = []
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(options.jobs) as pool:
-        runs = options.runs or Path(scratch)
-        for case in pool.map(lambda task: case_of(task, runs), tasks):
+        player = Player(options.runs or Path(scratch), jobs=1, patience=PATIENCE)
+        for case in pool.map(lambda task: case_of(task, player), tasks):
             cases.append(case)
             print("\n".join(table.misses([case])) or ".", file=sys.stderr, flush=True)
             if options.out:

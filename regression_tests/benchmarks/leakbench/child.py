@@ -22,6 +22,7 @@ OURS: dict[str, dict[str, Any]] = {
 def main(tool: str, group: str, name: str, leak: str, out: str) -> None:
     """Run a program of the set ``group``, and leave in the folder ``out`` what the tool says."""
     open_set(group)
+    Path(out).mkdir(exist_ok=True)
     program = PROGRAMS[name]
     arguments = (leak == "leak",) if program.truths else ()
 

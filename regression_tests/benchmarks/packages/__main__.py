@@ -20,10 +20,10 @@ from regression_tests.benchmarks.packages.environment import Unbuildable, leakgu
 from regression_tests.benchmarks.packages.outcome import Outcome, play
 from regression_tests.benchmarks.packages.pair import PAIRS, Pair
 from regression_tests.benchmarks.packages.table import page, row
+from regression_tests.benchmarks.playing.page import keep_page
+from regression_tests.benchmarks.playing.player import Player
 
 assert pairs
-
-COMMAND = "python -m regression_tests.benchmarks.packages -o reports/packages --jobs 1\n"
 
 
 def main() -> int:
@@ -38,16 +38,15 @@ def main() -> int:
     outcomes: list[Outcome] = []
     unbuilt: list[str] = []
     with tempfile.TemporaryDirectory() as scratch:
-        runs = (options.runs or Path(scratch)).resolve()
-        runs.mkdir(parents=True, exist_ok=True)
-        for result in played(chosen, runs, options.jobs):
+        player = Player(options.runs or Path(scratch), jobs=1)
+        for result in played(chosen, player, options.jobs):
             if isinstance(result, Unbuildable):
                 unbuilt.append(str(result))
             else:
                 outcomes.append(result)
             print(result if isinstance(result, Unbuildable) else row(result), file=sys.stderr)
             if options.out is not None and not options.only:
-                _write(options.out, page(outcomes, unbuilt))
+                keep_page(options.out / "table.md", page(outcomes, unbuilt), __spec__.parent)
     print(page(outcomes, unbuilt))
     return int(bool(unbuilt) or not all(outcome.right for outcome in outcomes))
 
@@ -56,12 +55,12 @@ def _asked(pair: Pair, only: Sequence[str]) -> bool:
     return any(text in pair.name or text == pair.package for text in only)
 
 
-def played(chosen: Sequence[Pair], runs: Path, jobs: int) -> Iterator[Outcome | Unbuildable]:
+def played(chosen: Sequence[Pair], player: Player, jobs: int) -> Iterator[Outcome | Unbuildable]:
     """Play pairs, as many at a time as there are jobs, in their order."""
 
     def one(pair: Pair) -> Outcome | Unbuildable:
         try:
-            return play(pair, runs)
+            return play(pair, player)
         except Unbuildable as reason:
             return reason
 
@@ -69,12 +68,6 @@ def played(chosen: Sequence[Pair], runs: Path, jobs: int) -> Iterator[Outcome | 
         leakguard_for(version)  # once, before several ask for it at a time
     with ThreadPoolExecutor(jobs) as pool:
         yield from pool.map(one, chosen)
-
-
-def _write(folder: Path, text: str) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "table.md").write_text(text, encoding="utf-8")
-    (folder / "COMMAND").write_text(COMMAND, encoding="utf-8")
 
 
 if __name__ == "__main__":

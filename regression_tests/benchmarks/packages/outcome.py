@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from pathlib import Path
 
 from leakguard.model import Finding
-from regression_tests.benchmarks.packages.environment import environment
-from regression_tests.benchmarks.packages.pair import Pair
-from regression_tests.benchmarks.packages.said import Said, failure_of, listen, type_name
+from regression_tests.benchmarks.packages.pair import SIDES, Pair
+from regression_tests.benchmarks.packages.said import Said, listen, played, type_name
+from regression_tests.benchmarks.playing.player import Player
+from regression_tests.benchmarks.sets.packages import entry_of
 
-SIDES = ("leaky", "fixed")
-_CHILD = "regression_tests.benchmarks.packages.child"
 _SETTLED = 20  # generations after which a program has imported and filled what it will
 _PAIRS = "regression_tests/benchmarks/packages/pairs/"
 
@@ -72,28 +70,21 @@ def names(finding: Finding, pair: Pair) -> bool:
     )
 
 
-def play(pair: Pair, runs: Path) -> Outcome:
+def play(pair: Pair, player: Player) -> Outcome:
     """Play both sides, alone and under the guard.
 
     Raises:
         Unbuildable: an environment cannot be made.
     """
-    grown = {side: rate for side in SIDES if (rate := _plain(pair, side, runs)) is not None}
-    said = [listen(*_command(pair, side, "guarded", runs)) for side in SIDES]
+    grown = {side: rate for side in SIDES if (rate := _plain(pair, side, player)) is not None}
+    said = [listen(player, entry_of(pair, side)) for side in SIDES]
     return Outcome(pair, grown, *said)
 
 
-def _plain(pair: Pair, side: str, runs: Path) -> float | None:
+def _plain(pair: Pair, side: str, player: Player) -> float | None:
     """Return the bytes of RSS added in a generation; None where the program fails."""
-    command, out = _command(pair, side, "plain", runs)
-    if failure_of(command, runs) is not None:
+    numbers = played(player, entry_of(pair, side, "plain"))
+    if isinstance(numbers, str):
         return None
-    rows = json.loads(out.read_text(encoding="utf-8"))
-    late = rows[_SETTLED:]
+    late = json.loads(numbers.read_text(encoding="utf-8"))[_SETTLED:]
     return float(late[-1]["rss"] - late[0]["rss"]) / (len(late) - 1)
-
-
-def _command(pair: Pair, side: str, mode: str, runs: Path) -> tuple[list[str], Path]:
-    out = runs / f"{pair.name}-{side}-{mode}.jsonl"
-    where = environment(pair.python, pair.requirements(side))
-    return where.module(_CHILD, mode, pair.name, str(out)), out

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+#: A version that leaks, and the first without the leak.
+SIDES = ("leaky", "fixed")
 Language = Literal["C", "C++", "Cython", "Python", "Rust"]
 Call = Callable[[], object]
 

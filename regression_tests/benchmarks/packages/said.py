@@ -1,16 +1,15 @@
-"""Run a program in a process of its own and keep what was said about its memory."""
+"""What was said about the memory of a program that was played."""
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import leakguard
 from leakguard.model import Finding
-
-PATIENCE = 300  # seconds; a run of 60 generations takes about five
+from regression_tests.benchmarks.packages.environment import Unbuildable
+from regression_tests.benchmarks.playing.entry import Entry
+from regression_tests.benchmarks.playing.player import Player
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,24 +52,27 @@ def _told(finding: Finding) -> str:
     return f"{kind} `{type_name(finding)}`" if finding.type else kind
 
 
-def listen(command: Sequence[str], run: Path) -> Said:
-    """Run a command that writes the run file ``run``, and judge the run."""
-    run.unlink(missing_ok=True)
-    failure = failure_of(command, run.parent)
-    if failure is not None:
-        return Said(failure=failure)
+def listen(player: Player, entry: Entry) -> Said:
+    """Play a program and judge its run.
+
+    Raises:
+        Unbuildable: its environment cannot be made.
+    """
+    run = played(player, entry)
+    if isinstance(run, str):
+        return Said(failure=run)
     report = leakguard.diagnose(leakguard.load(run))
     return Said(report.verdict, report.findings)
 
 
-def failure_of(command: Sequence[str], folder: Path) -> str | None:
-    """Run a command in a folder; return why it did not end well, None when it did."""
-    try:
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=PATIENCE)
-    except subprocess.TimeoutExpired:
-        return f"no end within {PATIENCE} s"
-    if done.returncode < 0:
-        return f"killed by signal {-done.returncode}"
-    if done.returncode:
-        return f"the program failed: {(done.stderr.strip().splitlines() or ['?'])[-1]}"
-    return None
+def played(player: Player, entry: Entry) -> Path | str:
+    """Return what a program wrote, or why it did not.
+
+    Raises:
+        Unbuildable: its environment cannot be made.
+    """
+    (playing,) = player.play([entry])
+    if playing.unplayable:
+        raise Unbuildable(playing.failure)
+    run = player.run_of(entry)
+    return playing.failure or (run if run is not None else "it wrote no run")

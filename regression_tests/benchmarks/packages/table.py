@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from regression_tests.benchmarks.packages.outcome import SIDES, Outcome
-from regression_tests.benchmarks.packages.pair import Pair
+from regression_tests.benchmarks.packages.outcome import Outcome
+from regression_tests.benchmarks.packages.pair import SIDES, Pair
 
 LEGEND = """
 Each version runs in an environment of its own: 60 generations of 50 ms of other work and some calls

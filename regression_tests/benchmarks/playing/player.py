@@ -90,6 +90,7 @@ class Player:
         out = self._place(entry, ".jsonl")
         out.parent.mkdir(parents=True, exist_ok=True)
         out.unlink(missing_ok=True)
+        shutil.rmtree(out.with_suffix(""), ignore_errors=True)
         begun = time.monotonic()
         with tempfile.TemporaryDirectory() as here:
             for name, text in entry.files.items():

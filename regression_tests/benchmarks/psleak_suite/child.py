@@ -7,17 +7,15 @@ place, which takes the one that is wanted into a guarded loop. The suite itself 
 from __future__ import annotations
 
 import gc
-import inspect
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from regression_tests.benchmarks.leakbench.program import work
-from regression_tests.benchmarks.psleak_suite.cases import IN_C, IN_PYTHON, LEAKS, LOOK_ALIKES, Leak
+from regression_tests.benchmarks.psleak_suite.cases import LEAKS, LOOK_ALIKES, Leak
 from regression_tests.benchmarks.psleak_suite.twins import twin_of
 
 GENERATIONS = 60
@@ -83,40 +81,10 @@ def one_side(leak: Leak, side: str, out: Path) -> None:
     play(function, leak.calls, out)
 
 
-def tests() -> Iterator[str]:
-    """Yield the tests of the suite's two leak modules that hand over functions here."""
-    import psleak
-
-    for module in (IN_C, IN_PYTHON):
-        for name, case in inspect.getmembers(import_module(f"tests.{module}"), inspect.isclass):
-            if issubclass(case, psleak.MemoryLeakTestCase) and not _skipped(case):
-                for method in filter(lambda text: text.startswith("test_"), dir(case)):
-                    if not _skipped(getattr(case, method)) and _hands_over(module, name, method):
-                        yield f"{module}.{name}.{method}"
-
-
-def _skipped(item: Any) -> bool:
-    marks = getattr(item, "pytestmark", [])
-    return any(mark.name == "skipif" and mark.args[0] for mark in marks)
-
-
-def _hands_over(*test: str) -> bool:
-    try:
-        handed_over(".".join(test), 0)
-    except LookupError:
-        return False
-    return True
-
-
-def main(source: str, built: str, what: str, *arguments: str) -> None:
-    """Play ``what``, the name of a leak, or print the names of the suite's tests."""
+def main(source: str, built: str, test: str, side: str, out: str) -> None:
+    """Play a side of the leak of that test."""
     sys.path[0:0] = [source, built]
-    if what == "tests":
-        print("\n".join(tests()))
-        return
-    side, out = arguments
-    leak = next(leak for leak in (*LEAKS, *LOOK_ALIKES) if leak.test == what)
-    one_side(leak, side, Path(out))
+    one_side(next(leak for leak in (*LEAKS, *LOOK_ALIKES) if leak.test == test), side, Path(out))
 
 
 if __name__ == "__main__":

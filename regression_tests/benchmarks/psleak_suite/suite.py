@@ -23,7 +23,7 @@ _PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """An unpacked release (or a checkout) with its extension built, and where it runs.
+    """An unpacked release with its extension built, and where it runs.
 
     Attributes:
         source: folder of psleak.py and of the package ``tests``.
@@ -39,29 +39,19 @@ class Suite:
         paths = (str(self.source), str(self.built))
         return self.environment.module(f"{__package__}.child", *paths, *arguments)
 
-    def tests(self) -> set[str]:
-        """Return the tests that hand over functions, as module, class and method.
 
-        Raises:
-            Unbuildable: the suite cannot be imported.
-        """
-        return set(_output(self.child("tests"), self.source).split())
-
-
-def obtain(checkout: Path | None = None) -> Suite:
+def obtain() -> Suite:
     """Return the suite, ready to run.
 
     Raises:
-        Unbuildable: the release cannot be fetched, has no test extension, or does not compile.
+        Unbuildable: the release cannot be fetched, or does not compile.
     """
-    source = checkout or _release()
-    if not (source / "tests" / "test_ext.c").exists():
-        raise Unbuildable(f"{source} has no tests/test_ext.c; name a checkout: --checkout FOLDER")
+    source = _release()
     where = environment(_PYTHON, _NEEDS)
     built = home() / "psleak" / f"built-{_PYTHON}"
     command = [where.python, "tests/build_ext.py", "build_ext", "--build-lib", str(built),
                "--build-temp", str(built / "temporary")]  # fmt: skip
-    _output(command, source)
+    _run(command, source)
     return Suite(source, built, where)
 
 
@@ -72,14 +62,13 @@ def _release() -> Path:
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps",
                    "--no-binary", ":all:", RELEASE, "-d", str(folder)]  # fmt: skip
         folder.mkdir(parents=True, exist_ok=True)
-        _output(command, folder)
+        _run(command, folder)
         with tarfile.open(folder / f"{source.name}.tar.gz") as packed:
             packed.extractall(folder, filter="data")
     return source
 
 
-def _output(command: Sequence[str], folder: Path) -> str:
+def _run(command: Sequence[str], folder: Path) -> None:
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     if done.returncode:
         raise Unbuildable(f"{' '.join(command)}: {done.stderr.strip()[-300:]}")
-    return done.stdout

@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -17,11 +16,9 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from regression_tests.benchmarks.fixes.__main__ import manifest
+from regression_tests.benchmarks.fixes.programs import manifest, python, recorded
 from regression_tests.benchmarks.playing.page import keep_page, version
 
-_HERE = Path(__file__).parent
-_RUN = "found.jsonl"
 _TEST = "test_leak.py"
 _TOLD = re.compile(
     r"^leakguard: (?P<after>\d+) lines, (?P<before>\d+) before; (?P<runs>\d+) tests ran for "
@@ -30,7 +27,6 @@ _TOLD = re.compile(
 )
 _WHAT = re.compile(r"^leakguard: (?P<what>.*) fails on it; making the test", re.M)
 _ARGUMENTS = re.compile(r"^sys\.argv\[1:\] = .*$", re.M)
-_PATIENCE = 900  # seconds for one program: its run, and the runs of its tests
 
 
 @dataclass(frozen=True)
@@ -71,28 +67,19 @@ def main() -> int:
 
 def played(program: tuple[str, bool], bounds: Sequence[str], out: Path | None) -> Row:
     """Return what came of one program, in a folder of its own; its test goes to ``out``."""
-    path, own = program
-    script = _HERE.parent / path
+    name = Path(program[0]).stem
     with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch) / "program"
-        folder.mkdir()
-        shutil.copy2(script, folder)
-        watched = [] if own else ["-m", "leakguard", "run", "-o", _RUN]
-        try:
-            done = _ended([*watched, script.name, "leak"], folder)
-            runs = sorted(folder.glob("*.jsonl"))
-            if not runs:
-                return Row(script.stem, False, done.stderr.strip().splitlines()[-1:][0])
-            words = ["-m", "leakguard", "reproduce", runs[0].name, "-o", _TEST, *bounds]
-            tried = _ended(words, folder)
-        except subprocess.TimeoutExpired:
-            return Row(script.stem, False, f"no end within {_PATIENCE} s")
-        row = row_of(script.stem, tried.stderr)
+        folder = Path(scratch)
+        run = recorded(*program, folder)
+        if not isinstance(run, str):
+            return Row(name, False, run.failure or run.last)
+        tried = python(["-m", "leakguard", "reproduce", run, "-o", _TEST, *bounds], folder)
+        row = row_of(name, tried.err or tried.failure or "")
         if not row.reproduced:
             return row
         if out:
             (out / "tests").mkdir(parents=True, exist_ok=True)
-            shutil.copy2(folder / _TEST, out / "tests" / f"{script.stem}.py.txt")
+            shutil.copy2(folder / _TEST, out / "tests" / f"{name}.py.txt")
         return Row(**{**vars(row), "twin": _twin(folder)})
 
 
@@ -137,20 +124,12 @@ def _twin(folder: Path) -> str:
     test = folder / _TEST
     test.write_text(_ARGUMENTS.sub("sys.argv[1:] = ['clean']", test.read_text("utf-8")), "utf-8")
     (folder / "conftest.py").write_text("import sys\nsys.argv[1:] = ['clean']\n", "utf-8")
-    try:
-        done = _ended(["-m", "pytest", "-q", "-p", "no:cacheprovider", _TEST], folder)
-    except subprocess.TimeoutExpired:
-        return "no end"
-    if done.returncode == 0:
+    end = python(["-m", "pytest", "-q", "-p", "no:cacheprovider", _TEST], folder)
+    if end.failure is None:
         return "passes"
-    return "fails" if "memory budget broken" in done.stdout else "has an error"
-
-
-def _ended(words: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, *words], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True,
-        text=True, errors="replace", timeout=_PATIENCE, check=False,
-    )  # fmt: skip
+    if end.failure.startswith("no end"):
+        return "no end"
+    return "fails" if "memory budget broken" in end.out else "has an error"
 
 
 if __name__ == "__main__":

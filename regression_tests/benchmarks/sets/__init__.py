@@ -8,6 +8,7 @@ from regression_tests.benchmarks.sets import (
     first_sight,
     frameworks,
     gpu,
+    job_children,
     keyed,
     leakbench,
     packages,
@@ -23,6 +24,6 @@ from regression_tests.benchmarks.sets import (
 MANIFESTS: dict[str, Manifest] = {
     manifest.name: manifest
     for module in (leakbench, first_sight, keyed, trainer, frameworks, psleak, packages,
-                   several_leaks, strangers_sets, unprepared, silence, gpu, cases)
+                   several_leaks, strangers_sets, unprepared, silence, gpu, cases, job_children)
     for manifest in module.SETS
 }  # fmt: skip

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from regression_tests.benchmarks.leakbench.program import PROGRAMS, open_set
+from regression_tests.benchmarks.leakbench.program import PROGRAMS, Program, open_set
 from regression_tests.benchmarks.leakbench.program import SETS as GROUPS
 from regression_tests.benchmarks.playing.entry import Entry, python
 from regression_tests.benchmarks.playing.manifest import Manifest
 
-_PLAYER = ("-m", "regression_tests.benchmarks.leakbench.child", "leakguard")
+_PLAYER = ("-m", "regression_tests.benchmarks.leakbench.child")
 
 
 def _entries(group: str) -> Iterator[Entry]:
@@ -22,9 +22,22 @@ def _entries(group: str) -> Iterator[Entry]:
                 f"{program.name}-{side}",
                 program.file,
                 program.truths if side == "leak" else (),
-                partial(python, *_PLAYER, group, program.name, side, "."),
+                partial(python, *_PLAYER, "leakguard", group, program.name, side, "."),
                 written=("run.jsonl",),
             )
+
+
+def entry_of(group: str, program: Program, leak: bool, tool: str, repetition: int) -> Entry:
+    """Return one side of a program under a tool, which leaves what it says in a folder."""
+    side = "leak" if leak else "clean"
+    return Entry(
+        tool,
+        f"{program.name}-{side}-{repetition}",
+        program.file,
+        program.truths if leak else (),
+        partial(python, *_PLAYER, tool, group, program.name, side, "said"),
+        written=("said",),
+    )
 
 
 _ASKED = ("type", "holder", "phase", "start", "size")

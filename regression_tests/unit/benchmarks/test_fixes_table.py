@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from regression_tests.benchmarks.fixes.__main__ import Row, manifest, page, row_of
+from regression_tests.benchmarks.fixes.__main__ import Row, page, row_of
+from regression_tests.benchmarks.fixes.programs import manifest
 
 SAID = """\
 leakguard: running the program without a change
