@@ -9,25 +9,17 @@ leak was not named or something else was.
 from __future__ import annotations
 
 import argparse
-import os
-import random
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
 
 from leakguard import diagnose, load
 from leakguard.model import Finding
-from reference_trainer.leaks import LEAKS
-from regression_tests.benchmarks.gallery.__main__ import planted, settings
-
-GENERATIONS = 8
-PAIRS = 5
-SEED = 20
-COMMAND = "python -m regression_tests.benchmarks.named_leaks -o reports/named_leaks\n"
+from regression_tests.benchmarks.playing.page import keep_page
+from regression_tests.benchmarks.playing.player import Player
+from regression_tests.benchmarks.sets.trainer import GENERATIONS, entry_of, trainings
 
 
 def _held_by(*parts: str) -> Callable[[Finding], bool]:
@@ -93,21 +85,14 @@ def _told(finding: Finding) -> str:
     return what + where + (f", held by `{finding.held_by}`" if finding.held_by else "")
 
 
-def trainings() -> list[tuple[str, ...]]:
-    """Return the leaks of each training: none, each alone, some pairs."""
-    pairs = random.Random(SEED).sample(list(combinations(sorted(LEAKS), 2)), PAIRS)
-    return [(), *((leak,) for leak in LEAKS), *pairs]
-
-
-def outcome(leaks: tuple[str, ...], place: Path) -> Outcome:
+def outcome(leaks: tuple[str, ...], player: Player) -> Outcome:
     """Train in a process of its own and judge the run."""
-    out = place / ("-".join(leaks) or "healthy")
-    command = [sys.executable, "-m", "reference_trainer", "--generations", str(GENERATIONS),
-               "--no-progress", "--out", str(out), "--data-dir", str(place / "market"),
-               "--leak", planted(leaks), *settings(leaks)]  # fmt: skip
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                   env={**os.environ, "OMP_NUM_THREADS": "1"})  # fmt: skip
-    return Outcome(leaks, diagnose(load(out / "run.jsonl")).findings)
+    entry = entry_of(leaks)
+    (playing,) = player.play([entry])
+    run = player.run_of(entry)
+    if playing.failure or run is None:
+        raise SystemExit(f"{entry.name}: {playing.failure}")
+    return Outcome(leaks, diagnose(load(run)).findings)
 
 
 def page(outcomes: list[Outcome]) -> str:
@@ -134,12 +119,10 @@ def main() -> int:
     outcomes: list[Outcome] = []
     with tempfile.TemporaryDirectory() as place:
         for leaks in asked or trainings():
-            outcomes.append(outcome(leaks, Path(place)))
+            outcomes.append(outcome(leaks, Player(Path(place), jobs=1)))
             print(outcomes[-1].row, file=sys.stderr, flush=True)
             if options.out is not None and not asked:
-                options.out.mkdir(parents=True, exist_ok=True)
-                (options.out / "table.md").write_text(page(outcomes), encoding="utf-8")
-                (options.out / "COMMAND").write_text(COMMAND, encoding="utf-8")
+                keep_page(options.out / "table.md", page(outcomes), __spec__.name)
     print(page(outcomes))
     return int(any(o.missed or o.strangers for o in outcomes))
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from functools import partial
+from itertools import combinations
 
+from reference_trainer.leaks import LEAKS
 from regression_tests.benchmarks.gallery.__main__ import planted, settings
 from regression_tests.benchmarks.leakbench.program import Truth
-from regression_tests.benchmarks.named_leaks import GENERATIONS, trainings
 from regression_tests.benchmarks.playing.entry import ROOT, Entry, python
 from regression_tests.benchmarks.playing.manifest import Manifest
 
 _ROLLOUT, _UPDATE = ("evaluate_population",), ("train_population",)
 _EVOLVE, _CHECKPOINT = ("evolve_population",), ("checkpoint",)
-_LONG = 40
+GENERATIONS, _LONG = 8, 40
+#: Pairs of leaks that are trained with, drawn with this seed.
+_PAIRS, _SEED = 5, 20
 
 
 def _truth(phase: tuple[str, ...], types: str, holders: str, kinds: str = "") -> Truth:
@@ -38,8 +42,19 @@ _KEYS = {
 
 def _entries() -> Iterator[Entry]:
     for leaks in trainings():
-        yield _entry("+".join(leaks) or "healthy", leaks, GENERATIONS)
+        yield entry_of(leaks)
     yield _entry("long", ("loss-history",), _LONG)
+
+
+def trainings() -> list[tuple[str, ...]]:
+    """Return the leaks of each training: none, each alone, some pairs."""
+    pairs = random.Random(_SEED).sample(list(combinations(sorted(LEAKS), 2)), _PAIRS)
+    return [(), *((leak,) for leak in LEAKS), *pairs]
+
+
+def entry_of(leaks: tuple[str, ...]) -> Entry:
+    """Return a training with these leaks."""
+    return _entry("+".join(leaks) or "healthy", leaks, GENERATIONS)
 
 
 def _entry(name: str, leaks: tuple[str, ...], generations: int) -> Entry:
