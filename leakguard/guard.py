@@ -26,7 +26,7 @@ from leakguard.live.off_switch import is_switched_off
 from leakguard.live.settings import Settings, Share, Signal, checked_settings
 from leakguard.live.sinks import Log, Sink, complain
 from leakguard.live.suspicion import Suspicion
-from leakguard.model import Expectation, Report, Run
+from leakguard.model import Expectation, Report, Run, Snapshot
 from leakguard.model.units import parse_size
 from leakguard.phase import phase
 
@@ -91,7 +91,7 @@ class LeakGuard:
                 a second) more while memory rises; ``leakguard.live.purse`` says it all. None
                 looks at every generation, whatever it costs.
             on_signal: answer this signal (for example ``"SIGUSR1"``) with a look at who holds
-                what; ``leakguard snapshot PID`` sends it. Needs ``out``.
+                what, and ``leakguard snapshot PID``, too. Needs ``out``.
             collect: whether the guard may run the garbage collector. On ``suspicion`` it does so
                 after objects that nothing holds have piled up for some generations, and once at
                 the end of a generation in which a promised object seems alive; ``never`` leaves
@@ -311,6 +311,10 @@ class LeakGuard:
         return diagnose(self.run)
 
     # -- inside ---------------------------------------------------------------------------------
+
+    def look_now(self) -> Snapshot | None:
+        """Return a look that another process asked for; None if no run goes on."""
+        return None if self._guarded is None else self._guarded.look_now()
 
     def abandon(self) -> None:
         """Close the run as it is: no last look, no report."""

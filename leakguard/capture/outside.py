@@ -172,6 +172,24 @@ def stat_fields(pid: int) -> list[bytes]:
         return file.read(4096).rpartition(b")")[2].split()
 
 
+def process_began(pid: int) -> float | None:
+    """Return the start time of a process, at the system's resolution; None if it has ended.
+
+    On Linux, it is in clock ticks since boot, which do not change when the clock is set. On other
+    systems, it is in seconds since 1970. Source: proc_pid_stat(5), ``starttime``.
+    """
+    try:
+        return float(stat_fields(pid)[19])
+    except (OSError, IndexError, ValueError):
+        pass
+    import psutil  # not above: the sidecar of a job does without it
+
+    try:
+        return float(psutil.Process(pid).create_time())
+    except psutil.Error:
+        return None
+
+
 def _command_line(pid: int) -> bytes:
     try:
         with _open(f"/proc/{pid}/cmdline", "rb") as file:

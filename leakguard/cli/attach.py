@@ -12,12 +12,12 @@ from threading import Event
 
 import click
 
+from leakguard.capture.outside import process_began
 from leakguard.cli.output import complain, wants_color, write_document
 from leakguard.cli.report import fails
 from leakguard.errors import UsageError
 from leakguard.launch.attach.attached_run import AttachedRun, Timetable
 from leakguard.launch.attach.attachment import attached_to
-from leakguard.live.beacon import process_began
 from leakguard.live.run_directory import run_directory
 from leakguard.model import Report
 from leakguard.model.finding import Verdict

@@ -18,8 +18,8 @@ import click
 from leakguard import __version__
 from leakguard.cli.budget_file import read_budget
 from leakguard.cli.report import read_report
-from leakguard.cli.snapshot import ask
 from leakguard.errors import LeakguardError, UsageError, install
+from leakguard.live.call import ask
 from leakguard.model import Finding, Report
 from leakguard.render import Layout
 

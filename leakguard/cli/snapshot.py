@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import time
-
 import click
 
 from leakguard.capture.outside import largest_mappings, outside_view
 from leakguard.cli.output import complain
 from leakguard.errors import NobodyListens, UsageError
-from leakguard.live import answering
-from leakguard.live.beacon import Beacon, find_beacon
+from leakguard.live.call import ask
 from leakguard.model.snapshot import Snapshot
 from leakguard.render.text import columns
-
-_ASK_EVERY = 0.1
 
 
 @click.command("snapshot")
@@ -28,9 +23,9 @@ _ASK_EVERY = 0.1
 def snapshot(pid: int, wait: float, attach: bool, now: bool) -> int:
     """Inspect the running process PID: what holds its memory, now.
 
-    A program under leakguard run answers at once. Any other guard needs on_signal= and answers
-    between two steps of its main thread. A process without a guard is asked with --attach; else its
-    memory is printed as the kernel reports it.
+    A program under leakguard run answers at once, and so does any other guard with on_signal=. A
+    process without a guard is asked with --attach; else its memory is printed as the kernel reports
+    it.
     """
     from leakguard.render.snapshot import render_holders
 
@@ -95,40 +90,3 @@ def _outside(pid: int, nobody: UsageError) -> str:
     except OSError:
         raise nobody from None
     return render_outside(f"process {pid}", reading, largest_mappings(pid), columns())
-
-
-def ask(pid: int, wait: float) -> tuple[Snapshot, str | None]:
-    """Return a look that process ``pid`` takes now, and the file or folder of its run, if any.
-
-    Raises:
-        NobodyListens: the process has no guard that answers.
-        UsageError: the guard does not answer within ``wait`` seconds, or is not to be trusted.
-    """
-    try:
-        return answering.ask(pid, wait)
-    except OSError:  # no socket; the guard may still answer a signal
-        beacon = find_beacon(pid)
-    before = _latest(beacon)
-    beacon.ask()
-    return _await_snapshot(beacon, before, wait), str(beacon.out)
-
-
-def _await_snapshot(beacon: Beacon, before: Snapshot | None, wait: float) -> Snapshot:
-    deadline = time.monotonic() + wait
-    while time.monotonic() < deadline:
-        latest = _latest(beacon)
-        if latest is not None and latest.holders and (before is None or latest != before):
-            return latest
-        time.sleep(_ASK_EVERY)
-    raise UsageError(
-        f"process {beacon.pid} did not answer within {wait:g} s; its main thread may be busy in C"
-    )
-
-
-def _latest(beacon: Beacon) -> Snapshot | None:
-    """Return the newest look in the run that was requested by a signal; None if there is none."""
-    from leakguard.live.guarded_run import REQUESTED
-    from leakguard.store import load_runs
-
-    run = load_runs(beacon.out)[-1]
-    return next((s for s in reversed(run.snapshots) if s.label == REQUESTED), None)

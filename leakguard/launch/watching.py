@@ -26,7 +26,7 @@ from leakguard.launch.pace import Pace
 from leakguard.launch.plan import Plan
 from leakguard.launch.steps import Rank, StepSource
 from leakguard.launch.target import MAIN, Target
-from leakguard.live.answering import ASKED, Answering
+from leakguard.live.answering import Answering
 from leakguard.live.call_stack import with_room
 from leakguard.live.generations import Generation
 from leakguard.live.sidecar.start import start_sidecar
@@ -179,11 +179,7 @@ class Watching:
 
     def _look_at_once(self) -> Snapshot | None:
         """Return a look with the holders; None if there is no run."""
-        guard = self._guard
-        if guard is None:
-            return None
-        guard.inspect(ASKED)
-        return next((s for s in reversed(guard.run.snapshots) if s.label == ASKED), None)
+        return None if self._guard is None else self._guard.look_now()
 
     @property
     def _most_counted(self) -> str:

@@ -15,42 +15,24 @@ import _thread
 import contextlib
 import os
 import socket
-import struct
 import weakref
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import msgspec
-
 from leakguard.capture.probe import reason_of
-from leakguard.errors import UsageError
-from leakguard.live.private_folder import check_private, owner_of, private_folder
+from leakguard.live.call import LOOK, other_end, socket_path
+from leakguard.live.private_folder import check_private
+from leakguard.live.protocol import NoMessage, receive, send
 from leakguard.model import Snapshot
 from leakguard.store import schema
 
-#: The label of a look that a caller asked for.
-ASKED = "Requested by leakguard snapshot"
-# pid, uid and gid of the other end of a connection. Source: unix(7), ``struct ucred``.
-_CREDENTIALS = struct.Struct("iII")
-# Seconds that a caller may take to read the answer. ``pause`` waits at most as long until the
-# answering thread has ended. This thread may be taking a look, which takes some 1.5 s at a million
-# objects. Chosen.
+# Seconds that a caller may take to ask, and to read the answer. ``pause`` waits at most as long
+# until the answering thread has ended. This thread may be taking a look, which takes some 1.5 s at
+# a million objects. Chosen.
 _ANSWER_PATIENCE = 10.0
 _CALLERS = 4  # callers that may wait while one is answered
-_AT_ONCE = 65_536
-_LONGEST_ANSWER = 256_000_000
-
-
-class Answer(msgspec.Struct, omit_defaults=True):
-    """The answer to a caller: a snapshot as a line of a run file, or why there is none.
-
-    ``out`` is the file or folder of the run, if it has one.
-    """
-
-    out: str | None = None
-    line: str | None = None
-    problem: str | None = None
+_LONGEST_REQUEST = 65_536  # bytes
 
 
 def _inode(listening: socket.socket) -> tuple[int, ...]:
@@ -58,19 +40,18 @@ def _inode(listening: socket.socket) -> tuple[int, ...]:
     return status.st_dev, status.st_ino
 
 
-def socket_path(pid: int, user: int | None = None) -> Path:
-    """Return where process ``pid`` answers; ``user`` owns it."""
-    return private_folder(user) / f"{pid}.sock"
-
-
 class Answering:
     """Answers each caller of the same user with a look, from ``start`` to ``stop``."""
 
-    def __init__(self, look: Callable[[], Snapshot | None], out: str | None) -> None:
+    def __init__(
+        self, look: Callable[[], Snapshot | None], out: str | os.PathLike[str] | None
+    ) -> None:
         """Store where the run is written (``out``); ``start`` starts the thread that answers."""
         self._look = look
-        self._out = None if out is None or "://" in out else os.path.abspath(out)  # noqa: PTH100
-        self._path = socket_path(os.getpid())
+        is_here = out is not None and "://" not in os.fspath(out)
+        self._out = os.path.abspath(out) if out is not None and is_here else None  # noqa: PTH100
+        self._home = os.getpid()
+        self._path = socket_path(self._home)
         self._socket: socket.socket | None = None
         self._identity: tuple[int, ...] = ()
         self._working = _thread.allocate_lock()  # held by the thread until it ends
@@ -79,37 +60,51 @@ class Answering:
         """Start answering.
 
         Raises:
-            OSError: there is no private folder, or the kernel does not identify callers.
+            OSError: there is no private folder, another guard of this process answers already, or
+                the kernel does not identify callers.
         """
         if not hasattr(socket, "SO_PEERCRED"):
             raise OSError(0, "the system does not name the other end of a socket")
+        if _answering:
+            raise OSError(0, "another guard of this process answers")
         folder = self._path.parent
         with contextlib.suppress(FileExistsError):
             folder.mkdir(mode=0o700)
         check_private(folder, os.getuid())
         _sweep(folder)
-        self._listen()
         _answering.add(self)
+        try:
+            self._listen()
+        except BaseException:
+            self.stop()
+            raise
 
     def stop(self) -> None:
-        """Stop answering, after a look in progress has ended."""
-        _answering.discard(self)
+        """Stop answering, after a look in progress has ended; a second call does nothing.
+
+        A forked child leaves alone what its parent answers on.
+        """
+        if self not in _answering or os.getpid() != self._home:
+            return
         self.pause()
         with contextlib.suppress(OSError):
             self._path.unlink()
+        _answering.discard(self)
 
     def pause(self) -> None:
-        """End the thread."""
-        listening, self._socket = self._socket, None
+        """End the thread. What an interrupt leaves undone, the next call does."""
+        listening = self._socket
         if listening is None:
             return
-        if not self._is_still_open(listening):
+        if self._is_still_open(listening):
+            with contextlib.suppress(OSError):
+                listening.shutdown(socket.SHUT_RDWR)  # wakes the thread from accept()
+            if self._working.acquire(timeout=_ANSWER_PATIENCE):
+                self._working.release()
+            listening.close()
+        else:
             self._abandon(listening)
-            return
-        with contextlib.suppress(OSError):
-            listening.shutdown(socket.SHUT_RDWR)  # wakes the thread from accept()
-        self._working.acquire(timeout=_ANSWER_PATIENCE)
-        listening.close()
+        self._socket = None
 
     def _is_still_open(self, listening: socket.socket) -> bool:
         """Return whether our descriptor is still open: the program may have closed or reused it."""
@@ -133,22 +128,23 @@ class Answering:
     def _listen(self) -> None:
         with contextlib.suppress(FileNotFoundError):
             self._path.unlink()  # left by a killed process with this pid
-        listening = socket.socket(socket.AF_UNIX)
+        working = _thread.allocate_lock()
+        self._socket = listening = socket.socket(socket.AF_UNIX)
         try:
+            self._identity = _inode(listening)
             listening.bind(os.fspath(self._path))
             listening.listen(_CALLERS)
-        except BaseException:
-            listening.close()
-            raise
-        working = _thread.allocate_lock()
-        working.acquire()
-        try:
+            working.acquire()
+            self._working = working
             _thread.start_new_thread(self._answer_all, (listening, working))
-        except RuntimeError as error:  # no thread can be started, or the interpreter ends
+        except BaseException as error:
+            self._socket = None
+            with contextlib.suppress(OSError):
+                listening.shutdown(socket.SHUT_RDWR)  # the thread may have started all the same
             listening.close()
-            raise OSError(0, str(error)) from None
-        self._socket, self._working = listening, working
-        self._identity = _inode(listening)
+            if isinstance(error, RuntimeError):  # no thread can be started, or Python ends
+                raise OSError(0, str(error)) from None
+            raise
 
     def _answer_all(self, listening: socket.socket, working: _thread.LockType) -> None:
         try:
@@ -162,48 +158,30 @@ class Answering:
             working.release()
 
     def _serve(self, caller: socket.socket) -> None:
-        if _other_end(caller)[1] != os.getuid():
-            return
         caller.settimeout(_ANSWER_PATIENCE)
-        caller.sendall(msgspec.json.encode(self._answered()))
+        if other_end(caller)[1] != os.getuid():
+            send(caller, {"problem": "it answers its own user only"})
+            return
+        try:
+            request = receive(caller, longest=_LONGEST_REQUEST)
+        except NoMessage as problem:
+            send(caller, {"problem": f"the other process {problem}"})
+            return
+        if request.get("ask") != LOOK:
+            send(caller, {"problem": f"it can be asked for a {LOOK} only"})
+            return
+        send(caller, *self._answered())
 
-    def _answered(self) -> Answer:
+    def _answered(self) -> tuple[dict[str, object], tuple[bytes, ...]]:
+        """Return the answer, and the rest of its line."""
         try:
             seen = self._look()
-            line = None if seen is None else schema.encode_snapshot(_whole(seen)).decode()
+            if seen is None:
+                return {"problem": "its run is over"}, ()
+            line = schema.encode_snapshot(_whole(seen)).rstrip()
         except Exception as error:  # the thread is a guest in the program: it must not print there
-            return Answer(self._out, problem=reason_of(error))
-        return Answer(self._out, line, None if line else "its run is over")
-
-
-def ask(pid: int, wait: float) -> tuple[Snapshot, str | None]:
-    """Return a look that process ``pid`` takes now, and the path of its run.
-
-    ``wait`` is the most seconds to wait for the answer.
-
-    Raises:
-        FileNotFoundError: the process has no socket to answer on.
-        UsageError: the socket is not to be trusted, or the process does not answer in time.
-    """
-    user = owner_of(pid)
-    path = socket_path(pid, user)
-    check_private(path.parent, user)
-    with socket.socket(socket.AF_UNIX) as call:
-        call.settimeout(wait)
-        try:
-            call.connect(os.fspath(path))
-        except ConnectionRefusedError:
-            raise FileNotFoundError(0, "nobody listens there any more") from None
-        if _other_end(call)[:2] != (pid, user):
-            raise UsageError(f"{path} is not of process {pid}; delete it")
-        try:
-            text = _read_all(call)
-        except TimeoutError:
-            raise UsageError(
-                f"process {pid} did not answer within {wait:g} s; it may be stopped, or in C code "
-                "that keeps Python's lock"
-            ) from None
-    return _parsed_answer(pid, text)
+            return {"problem": reason_of(error)}, ()
+        return {"out": self._out}, (b'{"told": ', line, b"}")
 
 
 def _whole(seen: Snapshot) -> Snapshot:
@@ -211,33 +189,6 @@ def _whole(seen: Snapshot) -> Snapshot:
     if seen.census is None:
         return seen
     return replace(seen, census=replace(seen.census, types=dict(seen.census.types)))
-
-
-def _parsed_answer(pid: int, text: bytes) -> tuple[Snapshot, str | None]:
-    if not text:
-        raise UsageError(f"process {pid} answers its own user only, {owner_of(pid)}")
-    try:
-        answer = msgspec.json.decode(text, type=Answer)
-        seen = None if answer.line is None else schema.decode(answer.line.encode()).snapshot
-    except (ValueError, msgspec.DecodeError):
-        raise UsageError(f"process {pid} gave no answer that can be read") from None
-    if seen is None:
-        raise UsageError(f"process {pid} cannot answer: {answer.problem}")
-    return seen, answer.out
-
-
-def _read_all(call: socket.socket) -> bytes:
-    text = bytearray()
-    while len(text) < _LONGEST_ANSWER and (more := call.recv(_AT_ONCE)):
-        text += more
-    return bytes(text)
-
-
-def _other_end(connection: socket.socket) -> tuple[int, int, int]:
-    """Return pid, uid and gid of the process at the other end, as the kernel reports them."""
-    told = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-    pid, user, group = _CREDENTIALS.unpack(told)
-    return pid, user, group
 
 
 def _sweep(folder: Path) -> None:

@@ -9,13 +9,16 @@ import signal
 import sys
 from collections.abc import Callable
 from types import FrameType
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from leakguard.compiled_part import check_interface
-from leakguard.live.beacon import Listener
 from leakguard.live.guarded_run import GuardedRun
 from leakguard.live.main_thread import is_main_thread
+from leakguard.live.on_signal import Listener
 from leakguard.live.settings import Settings
+
+if TYPE_CHECKING:
+    from leakguard.live.answering import Answering
 
 try:
     from leakguard.live import _sigterm
@@ -37,15 +40,23 @@ class _Stop(Protocol):
 
 
 class Ending:
-    """Closes a run when its process exits or is asked to terminate; answers ``on_signal``."""
+    """Closes a run when its process exits or is asked to terminate.
+
+    With ``on_signal``, it also answers that signal and ``leakguard snapshot PID``.
+    """
 
     def __init__(self, settings: Settings, guarded: GuardedRun, stop: _Stop) -> None:
         """Store what to do; nothing is installed before ``listen``."""
         # The exception that ended the main program, which the interpreter has kept.
         self._stop = lambda: stop(failed=True, error=getattr(sys, "last_value", None))
         self._listener: Listener | None = None
-        if settings.on_signal is not None and settings.out is not None:
-            self._listener = Listener(settings.on_signal, settings.out, guarded.request)
+        self._answering: Answering | None = None
+        if settings.on_signal is not None:
+            from leakguard.live.answering import Answering  # not above: few guards need a socket
+
+            self._listener = Listener(settings.on_signal, guarded.request)
+            self._answering = Answering(guarded.look_now, settings.out)
+        self._note = guarded.safety.note
         self._termination = _Termination(guarded.safety.request, self._stop)
         self._finalizer: _Cancellable | None = None
 
@@ -57,6 +68,11 @@ class Ending:
         """
         if self._listener is not None:
             self._listener.listen()
+        if self._answering is not None:
+            try:
+                self._answering.start()
+            except OSError as error:  # the signal is answered all the same
+                self._note("leakguard snapshot", error)
         self._termination.install()
         atexit.register(self._stop)
         self._finalizer = _at_end_of_child(self._stop)
@@ -69,6 +85,8 @@ class Ending:
         """
         if self._listener is not None:
             self._listener.close()
+        if self._answering is not None:
+            self._answering.stop()
         if self._finalizer is not None:
             self._finalizer.cancel()
         atexit.unregister(self._stop)

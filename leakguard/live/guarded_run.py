@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from leakguard.capture.probe import Unavailable
 from leakguard.capture.promises import Promises
 from leakguard.live import active
 from leakguard.live.black_box import BlackBox
@@ -18,10 +19,12 @@ from leakguard.live.scribe import Scribe, SnapshotDraft, TakenLooks
 from leakguard.live.sinks import complain
 from leakguard.live.traced_generation import TracedGeneration
 from leakguard.live.visit import PhaseVisit
-from leakguard.model import Expectation, Run
+from leakguard.model import Expectation, Run, Snapshot
 from leakguard.model.snapshot import Moment
 
-REQUESTED = "Requested by a signal"
+#: The label of a look that another process asked for.
+ASKED = "Requested by leakguard snapshot"
+_REQUESTED = "Requested by a signal"
 _ENDED = "Run ended"
 
 
@@ -74,7 +77,20 @@ class GuardedRun:
 
     def request(self) -> None:
         """Record a look that a signal requested; the signal may come while the guard is at work."""
-        self.safety.request(lambda: self.inspect(REQUESTED))
+        self.safety.request(lambda: self.inspect(_REQUESTED))
+
+    def look_now(self) -> Snapshot | None:
+        """Return a look that another process asked for; None if the run is over.
+
+        Raises:
+            Unavailable: the look failed.
+        """
+        if self.safety.run(self._inspect, ASKED):
+            taken = reversed(self.run_so_far().snapshots)
+            return next((snapshot for snapshot in taken if snapshot.label == ASKED), None)
+        if self.safety.watching:
+            raise Unavailable("the look failed; the next snapshot of its run says why")
+        return None
 
     def _inspect(self, label: str) -> None:
         look = self.looker.holders(self.looker.recorder.read_all(), "asked")

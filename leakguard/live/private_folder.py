@@ -1,4 +1,4 @@
-"""The folder with the sockets and beacons of a user's processes; other users cannot enter it."""
+"""The folder with the sockets of a user's processes; other users cannot enter it."""
 
 from __future__ import annotations
 

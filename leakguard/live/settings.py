@@ -17,9 +17,9 @@ from leakguard.capture.heap.process_copy import fault_seconds, own_seconds
 from leakguard.capture.run_queue import queued_seconds
 from leakguard.capture.watchlist import Watch, Watchlist
 from leakguard.errors import UsageError, shown
-from leakguard.live.beacon import SIGNALS
 from leakguard.live.diagnosing import OnLeak
 from leakguard.live.names import plain_text
+from leakguard.live.on_signal import SIGNALS
 from leakguard.live.project_settings import checked_patterns
 from leakguard.live.run_directory import RunDirectory, identity, job_of_environment, run_directory
 from leakguard.live.sinks import Log, Sink, checked_sinks, log_sink

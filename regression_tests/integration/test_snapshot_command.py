@@ -11,7 +11,7 @@ import pytest
 
 from leakguard import LeakGuard, UsageError
 from leakguard.cli import main
-from leakguard.live.beacon import beacon_path
+from leakguard.live.call import socket_path
 
 PROGRAM = """
 import signal, sys, time
@@ -50,10 +50,10 @@ def test_running_process_says_who_holds_what_and_goes_on(tmp_path, capsys):
     assert said == "done\n"
     assert process.returncode == 0
     printed = capsys.readouterr().out
-    assert "MEMORY SNAPSHOT: Requested by a signal" in printed
+    assert "MEMORY SNAPSHOT: Requested by leakguard snapshot" in printed
     assert "Server.sessions[*]" in printed
     assert "5,000" in printed
-    assert not beacon_path(process.pid).exists()
+    assert not socket_path(process.pid).exists()
 
 
 def test_process_without_a_listening_guard_is_seen_from_outside(capsys):

@@ -24,8 +24,8 @@ from leakguard.capture.watchlist import Watchlist
 from leakguard.errors import UsageError
 from leakguard.launch.attach.attachment import Attachment
 from leakguard.launch.attach.remote_recorder import RemoteRecorder, RemoteTrace
-from leakguard.live.answering import ASKED
 from leakguard.live.diagnosing import diagnose_within
+from leakguard.live.guarded_run import ASKED
 from leakguard.live.inquiry import Inquiry
 from leakguard.live.journal import Journal
 from leakguard.live.look import Looker

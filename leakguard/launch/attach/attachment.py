@@ -1,13 +1,11 @@
 """The connection to an attached process, the target.
 
-Orders and their results go through two pipes. Copies of the target answer questions, in a file.
+Once a thread runs in the target, it is asked as any process is: by a ``Call`` over its socket.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
-import os
 import select
 import sys
 import time
@@ -20,10 +18,11 @@ from typing import Any, TypeVar
 import msgspec
 
 from leakguard.capture.headroom import dies_as_one, free_memory
+from leakguard.capture.outside import process_began
 from leakguard.capture.probe import Unavailable, measure
 from leakguard.capture.process import process_memory
 from leakguard.errors import UsageError
-from leakguard.launch.attach import bootstrap, sight
+from leakguard.launch.attach import bootstrap
 from leakguard.launch.attach.foreign_memory import ForeignMemory
 from leakguard.launch.attach.lodging import Lodging
 from leakguard.launch.attach.pending_call import PendingCall
@@ -31,7 +30,8 @@ from leakguard.launch.attach.presence import present_at
 from leakguard.launch.attach.queue_layout import REMOTE_EXEC, QueueLayout
 from leakguard.launch.attach.rehearsal import Rehearsed, rehearse
 from leakguard.launch.attach.running_process import RunningProcess
-from leakguard.live.beacon import process_began
+from leakguard.live import protocol
+from leakguard.live.call import Call
 
 T = TypeVar("T")
 
@@ -48,7 +48,7 @@ _NAME = "leakguard.launch.attach.bootstrap"
 # From this Python version on, a pending call is made by any thread of the target. In earlier
 # versions, only the main thread makes pending calls.
 _ANY_THREAD = (3, 12)
-# Seconds between two attempts to open the pipe that the thread in the target reads. Chosen.
+# Seconds between two attempts to call the thread in the target. Chosen.
 _CONNECT_EVERY = 0.005
 # ``_LONGEST_LOOK`` is the CPU time in seconds that one copy of the target may use. A copy hangs if
 # it needs a lock that another thread of the target held when the copy was made. Then the question
@@ -58,9 +58,11 @@ _LONGEST_LOOK, _MOST_HANGS = 60.0, 3
 # again as the target has anonymous memory, because the kernel duplicates a page when one of the two
 # processes writes to it.
 _OWN_MEMORY = 60_000_000
-# Seconds for which ``close`` waits until the thread in the target has obeyed the order to leave, by
-# closing its end of a pipe. Chosen.
+# Seconds for which ``close`` waits until the thread in the target has left, and hung up. Chosen.
 _LEAVE = 5.0
+# Seconds without an answer after which it is checked that the target still runs. A child of the
+# target may keep the connection open when the target has ended. Chosen.
+_CHECK_EVERY = 1.0
 _ENDED = {
     "refused": "the system makes no copy of it: its memory or number of processes is limited",
     "hung": "each copy met a lock that another thread held",
@@ -99,8 +101,7 @@ class Attachment:
         rehearsed = rehearse(target)
         self.version = rehearsed.version
         self._lodging = Lodging(target)
-        self._ask = self._answer = -1
-        self._rest = b""
+        self._call: Call | None = None
         try:
             self._connect(rehearsed, patience)
         except BaseException:
@@ -120,14 +121,11 @@ class Attachment:
 
     def close(self) -> None:
         """Leave the target: the thread in the target ends, and the folder is removed."""
-        if self._ask >= 0:
-            with contextlib.suppress(OSError):
-                os.write(self._ask, b"leave")
-                select.select([self._answer], [], [], _LEAVE)  # readable when the thread closes
-            os.close(self._ask)
-        if self._answer >= 0:
-            os.close(self._answer)
-        self._ask = self._answer = -1
+        if self._call is not None:
+            with contextlib.suppress(OSError), self._call:
+                self._call.tell("leave")
+                select.select([self._call], [], [], _LEAVE)  # readable when the thread hangs up
+            self._call = None
         self._lodging.close()
 
     # -- attaching ------------------------------------------------------------------------------
@@ -135,9 +133,9 @@ class Attachment:
     def _connect(self, rehearsed: Rehearsed, patience: float) -> None:
         lock = _lock(self.target.pid, rehearsed)
         begin = f"\nbegin({self._lodging.path!r}, {lock!r})\n"
-        source = Path(bootstrap.__file__).read_text("utf-8")
-        self._lodging.write(_SCRIPT, (source + begin).encode())
-        self._answer = self._lodging.open_pipe("answer", os.O_RDONLY)
+        files = (protocol.__file__, bootstrap.__file__)
+        text = "\n".join(Path(file).read_text("utf-8") for file in files)
+        self._lodging.write(_SCRIPT, (text + begin).encode())
         path = f"{self._lodging.path}/{_SCRIPT}"
         call = None
         if rehearsed.layout is None:
@@ -148,7 +146,7 @@ class Attachment:
             )
             call.make(_RUN.format(read=_READ.format(path=path), name=_NAME))
         try:
-            self._ask = self._pipe_to_thread(patience)
+            self._call = self._called(patience)
         except TimeoutError:
             raise self._busy(call, patience) from None
         finally:
@@ -157,12 +155,12 @@ class Attachment:
         if call is not None:
             call.clear()
 
-    def _pipe_to_thread(self, patience: float) -> int:
+    def _called(self, patience: float) -> Call:
         deadline = time.monotonic() + patience
         while time.monotonic() < deadline:
             try:
-                return self._lodging.open_pipe("ask", os.O_WRONLY)
-            except OSError:  # the thread has not opened it yet
+                return Call(self._lodging.inside(bootstrap.SOCKET), self.target.pid, _CHECK_EVERY)
+            except OSError:  # the thread does not listen yet
                 self._check_alive()
                 time.sleep(_CONNECT_EVERY)
         raise TimeoutError
@@ -197,43 +195,28 @@ class Attachment:
             UsageError: the target has ended.
         """
         _check_memory(self.target.pid)
-        text = json.dumps({"ask": question, **details}).encode()
-        order = f"look {_LONGEST_LOOK}{' untrace' if untrace else ''}"
+        about = {"about": question, "details": details}
         for _ in range(_MOST_HANGS):
-            self._lodging.write(sight.QUESTION, text)
-            how, used, stood = self._ordered(order).split()
-            self.costs.looking += float(used)
-            self.costs.copying.append(float(stood))
-            if how != "hung":
+            answer = self._answer("look", question=about, seconds=_LONGEST_LOOK, untrace=untrace)
+            if "stood" in answer:
+                self.costs.looking += answer["used"]
+                self.costs.copying.append(answer["stood"])
+            if answer.get("problem") != "hung":
                 break
-        if how != "done":
-            raise Unavailable(_ENDED.get(how, f"a look crashed in a copy of the process ({how})"))
-        return _decoded(self._lodging.read(sight.ANSWER), kind)
+        return _decoded(answer, kind)
 
     def trace(self, frames: int) -> None:
         """Start ``tracemalloc`` in the target, unless the target itself has started it."""
-        self._ordered(f"trace {frames}")
+        self._answer("trace", frames=frames)
 
     def untrace(self) -> None:
         """Stop ``tracemalloc`` in the target, if ``trace`` started it."""
-        self._ordered("untrace")
+        self._answer("untrace")
 
-    def _ordered(self, order: str) -> str:
-        """Send an order to the thread in the target and return its one line of result."""
-        try:
-            os.write(self._ask, order.encode())
-            while b"\n" not in self._rest:
-                ready, _, _ = select.select([self._answer], [], [], 1.0)
-                if ready and not (said := os.read(self._answer, 4096)):
-                    raise BrokenPipeError
-                if ready:
-                    self._rest += said
-                else:
-                    self._check_alive()
-        except BrokenPipeError:
-            raise UsageError(f"process {self.target.pid} has ended") from None
-        line, _, self._rest = self._rest.partition(b"\n")
-        return line.decode()
+    def _answer(self, word: str, **details: object) -> dict[str, Any]:
+        if self._call is None:
+            raise UsageError(f"process {self.target.pid} is not attached to any more")
+        return self._call.ask(word, self._check_alive, **details)
 
 
 @contextlib.contextmanager
@@ -247,16 +230,15 @@ def attached_to(pid: int, patience: float) -> Iterator[Attachment]:
         yield attachment
 
 
-def _decoded(text: bytes, kind: type[T]) -> T:
-    """Return the value in an answer.
-
-    The answer is checked against ``kind``, because the target's user can change the answer's file.
-    """
+def _decoded(answer: dict[str, Any], kind: type[T]) -> T:
+    """Return the value in an answer, which is checked against ``kind``."""
+    if "problem" in answer:
+        problem = str(answer["problem"])
+        if problem.startswith("failed:"):
+            problem = f"a look crashed in a copy of the process ({problem})"
+        raise Unavailable(_ENDED.get(problem, problem))
     try:
-        told: dict[str, Any] = json.loads(text)
-        if "problem" in told:
-            raise Unavailable(str(told["problem"]))
-        return msgspec.convert(told["told"], kind, dec_hook=_no_value)
+        return msgspec.convert(answer["told"], kind, dec_hook=_no_value)
     except (ValueError, KeyError, msgspec.ValidationError) as error:
         raise Unavailable(f"its answer cannot be read: {error}") from None
 

@@ -1,18 +1,20 @@
-"""What runs in the target: a thread that waits for orders, and copies the process for each look.
+"""What runs in the target: a thread that answers requests, and copies the process for each look.
 
-The target runs the text of this file, with a call of ``begin`` appended. The text imports nothing
-of leakguard. Of the standard library it imports ``ctypes`` and modules that are compiled into the
-interpreter. A look is taken in a copy of the process, made by a bare ``clone`` as in
+The target runs the text of ``live.protocol`` and of this file, with a call of ``begin`` appended.
+The text imports nothing of leakguard. Of the standard library it imports ``ctypes``, ``json`` and
+modules that are compiled. A look is taken in a copy of the process, made by a bare ``clone`` as in
 ``capture.heap``. So no handler of ``os.fork`` runs, the program gets no SIGCHLD for the copy and
 cannot ``wait()`` for it, and the copy has none of the program's open files. The copy imports
-leakguard, writes its answer into a file, and exits.
+leakguard, writes its answer into a file, and exits; the thread sends what is in that file.
 
-The thread is unknown to ``threading`` and blocks all signals. It ends when it is ordered to leave,
-or when the other end of its pipe is closed. The kernel closes that end if the process of
+The thread is unknown to ``threading`` and blocks all signals. It answers one caller, on a socket in
+a folder that only the target's user can enter. It ends when it is asked to leave, or when the
+caller hangs up. The kernel does so if the process of
 ``leakguard attach`` is killed. Then the thread removes its folder, because no other process does.
 """
 
 import _signal  # type: ignore[import-not-found]
+import _socket
 import _thread
 import _tracemalloc
 import gc
@@ -23,10 +25,15 @@ import time
 TYPE_CHECKING = False  # defined here, so that the target need not import ``typing``
 if TYPE_CHECKING:
     import ctypes
+    from collections.abc import Iterator
+    from typing import Any
 
-# The thread waits ``_UNTIL_CONNECTED`` seconds for its first order. While it waits, it checks every
-# ``_FIRST_PAUSE`` seconds. The pauses between checks whether a copy has ended grow from
-# ``_FIRST_PAUSE`` to ``_LAST_PAUSE`` seconds. Chosen.
+    from leakguard.live.protocol import receive, send
+
+#: The names of the socket, and of the file with what a copy answers.
+SOCKET, ANSWER = "socket", "answer.json"
+# The thread waits ``_UNTIL_CONNECTED`` seconds for its caller. The pauses between checks whether a
+# copy has ended grow from ``_FIRST_PAUSE`` to ``_LAST_PAUSE`` seconds. Chosen.
 _UNTIL_CONNECTED, _FIRST_PAUSE, _LAST_PAUSE = 10.0, 0.002, 0.05
 # A copy that sleeps for this many consecutive seconds is assumed to hang, and is killed. A copy has
 # only one thread, so it waits forever for a lock that another thread of the target held. Chosen.
@@ -62,98 +69,105 @@ def begin(folder: str, lock: tuple[int, int, int]) -> None:
 
 def _serve(folder: str, lock: tuple[int, int, int]) -> None:
     _signal.pthread_sigmask(_signal.SIG_BLOCK, _signal.valid_signals())
-    ask = answer = -1
+    caller = None
     told = False
     try:
-        ask = posix.open(folder + "/ask", posix.O_RDONLY | posix.O_NONBLOCK | posix.O_CLOEXEC)
-        answer = posix.open(folder + "/answer", posix.O_WRONLY | posix.O_NONBLOCK | posix.O_CLOEXEC)
-        order = _first(ask)
-        posix.set_blocking(ask, True)
-        posix.set_blocking(answer, True)
-        told = _carry_out(folder, lock, ask, answer, order)
+        caller = _called(folder + "/" + SOCKET)
+        told = _answer_all(folder, lock, caller)
     except BaseException:  # no error message may appear in the program's output
         pass
     finally:
-        for descriptor in (ask, answer):
-            if descriptor >= 0:
-                posix.close(descriptor)
+        if caller is not None:
+            caller.close()
         if not told:
             _remove(folder)
         globals().clear()  # breaks the cycle of functions and globals, so that all are freed now
 
 
-def _first(ask: int) -> bytes:
-    """Wait for the first order and return it; empty if none comes within ``_UNTIL_CONNECTED``."""
-    deadline = time.monotonic() + _UNTIL_CONNECTED
-    while time.monotonic() < deadline:
-        try:
-            order = posix.read(ask, 256)
-        except BlockingIOError:
-            order = b""
-        if order:
-            return order
-        time.sleep(_FIRST_PAUSE)
-    return b""
+def _called(path: str) -> _socket.socket:
+    """Wait for the one caller, at most ``_UNTIL_CONNECTED`` seconds; return the connection."""
+    listening = _socket.socket(_socket.AF_UNIX)
+    try:
+        listening.bind(path)
+        listening.listen(1)
+        listening.settimeout(_UNTIL_CONNECTED)
+        number, _ = listening._accept()  # type: ignore[attr-defined]
+    finally:
+        listening.close()
+    caller = _socket.socket(fileno=number)
+    caller.settimeout(None)  # the program may have set another default
+    return caller
 
 
-def _carry_out(
-    folder: str, lock: tuple[int, int, int], ask: int, answer: int, order: bytes
-) -> bool:
-    """Carry out orders until one is ``leave`` or the pipe is closed.
-
-    Returns:
-        Whether the last order was ``leave``.
-    """
+def _answer_all(folder: str, lock: tuple[int, int, int], caller: _socket.socket) -> bool:
+    """Answer until the caller asks this thread to leave, and return True, or until it hangs up."""
     traces = False
     try:
-        while order and order != b"leave":
-            word, *rest = order.decode().split()
-            said = "ok"
+        while True:
+            request = receive(caller)
+            word = request["ask"]
+            if word == "leave":
+                return True
+            answer: dict[str, Any] = {"told": word}
+            more: Iterator[bytes] = iter(())
             if word == "look":
-                untrace = traces and rest[1:] == ["untrace"]
+                untrace = traces and request.get("untrace", False)
                 traces = traces and not untrace
-                said = _look(folder, lock, float(rest[0]), untrace)
+                answer = _look(folder, lock, request, untrace)
+                if "problem" not in answer:
+                    more = _pieces(folder + "/" + ANSWER)
             elif word == "trace":
                 traces = not _tracemalloc.is_tracing()
                 if traces:
-                    _tracemalloc.start(int(rest[0]))
+                    _tracemalloc.start(request["frames"])
             elif word == "untrace" and traces:
                 traces = False
                 _tracemalloc.stop()
-            posix.write(answer, said.encode() + b"\n")
-            order = posix.read(ask, 256)
-        return bool(order)
+            send(caller, answer, more)
     finally:
         if traces:
             _tracemalloc.stop()
 
 
-def _look(folder: str, lock: tuple[int, int, int], seconds: float, untrace: bool) -> str:
-    """Have a copy answer the question in the folder.
+def _pieces(path: str) -> "Iterator[bytes]":
+    """Yield what is in a file, so that a long answer is never whole in the target's memory."""
+    file = posix.open(path, posix.O_RDONLY | posix.O_NOFOLLOW | posix.O_CLOEXEC)
+    try:
+        while piece := posix.read(file, 65_536):
+            yield piece
+    finally:
+        posix.close(file)
+
+
+def _look(
+    folder: str, lock: tuple[int, int, int], request: "dict[str, Any]", untrace: bool
+) -> "dict[str, Any]":
+    """Have a copy answer the question of a request into a file.
 
     With ``untrace``, the trace ends as soon as the copy is made, which has what was traced.
 
     Returns:
-        How the copy ended, its CPU seconds, and the seconds for which copying stopped the program.
+        The seconds of CPU time that the copy used, the seconds for which copying stopped the
+        program, and, if there is no answer, how the copy ended.
     """
     import ctypes
 
     library = ctypes.PyDLL(None)  # its calls do not release the global interpreter lock
+    seconds = request["seconds"]
     time.sleep(0)  # lets a thread that waits for the lock run first
     began = time.perf_counter()
     copy = _copied(library, lock)
     if copy == 0:
         try:
-            _be_a_copy(library, folder, lock, seconds)
+            _be_a_copy(library, folder, lock, request["question"], seconds)
         finally:
             posix._exit(1)
     stood = time.perf_counter() - began
     if untrace:
         _tracemalloc.stop()
-    if copy < 0:
-        return f"refused 0 {stood:f}"
-    how, used = _ended(copy, _CROWD * seconds + _GRACE)
-    return f"{how} {used:f} {stood:f}"
+    how, used = ("refused", 0.0) if copy < 0 else _ended(copy, _CROWD * seconds + _GRACE)
+    answer = {"used": used, "stood": stood}
+    return answer if how == "done" else answer | {"problem": how}
 
 
 def _copied(library: "ctypes.PyDLL", lock: tuple[int, int, int]) -> int:
@@ -234,7 +248,11 @@ def _sleeps(process: int) -> bool:
 
 
 def _be_a_copy(
-    library: "ctypes.PyDLL", folder: str, lock: tuple[int, int, int], seconds: float
+    library: "ctypes.PyDLL",
+    folder: str,
+    lock: tuple[int, int, int],
+    question: "dict[str, Any]",
+    seconds: float,
 ) -> None:
     """Answer the question; runs in the copy.
 
@@ -251,7 +269,7 @@ def _be_a_copy(
     sys.dont_write_bytecode = False
     from leakguard.launch.attach import sight
 
-    sight.answer(folder, seconds)
+    sight.answer(folder, question, seconds)
     posix._exit(0)
 
 

@@ -1,4 +1,4 @@
-"""A folder in the file system of the target: a copy of leakguard, the script, pipes and answers.
+"""A folder in the file system of the target: a copy of leakguard, the script, and the socket.
 
 The folder is made where the target sees it, also if the target runs in a container. Only the
 target's user may enter the folder. This process follows no link in it, because the target's user
@@ -12,7 +12,6 @@ import os
 import re
 import secrets
 import shutil
-import stat
 import time
 from pathlib import Path
 
@@ -25,9 +24,6 @@ _PACKAGE = Path(__file__).parents[2]
 # target imports from them. Compiled files are copied: a copy that has to compile takes a second,
 # and several while memory is traced.
 _LEFT_OUT = ("manual", "templates", "cli", "integrations", "analysis")
-_PIPES = ("ask", "answer")
-# Most bytes that are read from an answer, which the target's user could make endless. Chosen.
-_LONGEST_ANSWER = 256_000_000
 _NAMED = re.compile(r"leakguard-attach-(\d+)-[0-9a-f]{16}")
 # If the process that made a folder was killed, a later attachment removes the folder once this many
 # seconds have passed since the folder was last changed. Chosen, well above the 10 seconds after
@@ -39,7 +35,7 @@ class Lodging:
     """The folder, until ``close`` removes it; ``path`` is its path as the target sees it."""
 
     def __init__(self, target: RunningProcess) -> None:
-        """Make the folder, with leakguard and two named pipes in it.
+        """Make the folder, with leakguard in it.
 
         Raises:
             UsageError: the target has no folder for temporary files, or it cannot be written.
@@ -61,22 +57,15 @@ class Lodging:
         ignored = shutil.ignore_patterns(*_LEFT_OUT)
         inside = f"/proc/self/fd/{self._folder}"
         shutil.copytree(_PACKAGE, f"{inside}/leakguard", ignore=ignored)
-        for pipe in _PIPES:
-            os.mkfifo(pipe, 0o600, dir_fd=self._folder)
         if os.geteuid() != self._target.user:
             for folder, _, files in os.walk(inside):
                 for name in (".", *files):
                     path = f"{folder}/{name}"
                     os.chown(path, self._target.user, self._target.group, follow_symlinks=False)
 
-    def open_pipe(self, name: str, how: int) -> int:
-        """Open one of the pipes, ``ask`` or ``answer``, without waiting for the other end.
-
-        Raises:
-            OSError: the pipe is opened for writing, and the target has not opened it yet.
-        """
-        flags = how | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
-        return os.open(name, flags, dir_fd=self._folder)
+    def inside(self, name: str) -> str:
+        """Return the path of an entry as this process sees it."""
+        return f"/proc/self/fd/{self._folder}/{name}"
 
     def write(self, name: str, data: bytes) -> None:
         """Write a file for the target to read."""
@@ -87,18 +76,6 @@ class Lodging:
         with open(descriptor, "wb") as file:
             os.fchown(descriptor, self._target.user, self._target.group)
             file.write(data)
-
-    def read(self, name: str) -> bytes:
-        """Return the contents of a file that a copy of the target has written.
-
-        Raises:
-            OSError: the file does not exist, or it is not a regular file.
-        """
-        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        with open(os.open(name, flags, dir_fd=self._folder), "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise OSError(0, "it is no file")
-            return file.read(_LONGEST_ANSWER)
 
     def close(self) -> None:
         """Remove the folder, unless the target has removed it; a second call does nothing."""

@@ -12,11 +12,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from leakguard.capture.outside import process_began
 from leakguard.errors import UsageError
 from leakguard.launch.attach.foreign_memory import ForeignMemory, mappings, unused_room
 from leakguard.launch.attach.queue_layout import QueueLayout
 from leakguard.launch.attach.stopped import interrupt_wait, stopped
-from leakguard.live.beacon import process_began
 
 # The queue of pending calls is not written to while the target uses it. So there are ``_TRIES``
 # attempts, with ``_PAUSE`` seconds between two of them. Chosen: half a second in all.

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from leakguard.capture.outside import process_began
 from leakguard.errors import UsageError
-from leakguard.live.beacon import process_began
 from leakguard.live.private_folder import check_private, private_folder
 
 _FILES = "attached-*.json"

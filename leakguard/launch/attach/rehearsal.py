@@ -16,12 +16,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO, Any
 
+from leakguard.capture.outside import process_began
 from leakguard.errors import UsageError
 from leakguard.launch.attach.foreign_memory import Mapping, mappings
 from leakguard.launch.attach.pending_call import PendingCall, Symbols
 from leakguard.launch.attach.queue_layout import LAYOUTS, REMOTE_EXEC, QueueLayout
 from leakguard.launch.attach.running_process import RunningProcess
-from leakguard.live.beacon import process_began
 
 # The program of the rehearsal. It prints a line that describes the interpreter. Then it sleeps in a
 # Python loop until the pending call ``_CALL`` has added an element to ``sys.argv``.

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from leakguard.capture.headroom import copy_hindrance
-from leakguard.capture.outside import environment_of
+from leakguard.capture.outside import environment_of, process_began
 from leakguard.errors import UsageError
 from leakguard.launch.attach.foreign_memory import ForeignMemory
-from leakguard.live.beacon import process_began
 
 _MACHINES = ("x86_64", "aarch64")
 _SCOPE = Path("/proc/sys/kernel/yama/ptrace_scope")

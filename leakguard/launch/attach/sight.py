@@ -18,21 +18,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leakguard.capture.probe import Probe, measure, reason_of
+from leakguard.launch.attach.bootstrap import ANSWER
 
 if TYPE_CHECKING:
     from leakguard.capture.heap import PathMemory
 
-QUESTION, ANSWER, MEMORY = "question.json", "answer.json", "memory"
+_MEMORY = "memory"
 
 
-def answer(folder: str, seconds: float) -> None:
-    """Answer the question in ``folder``, within ``seconds`` of CPU time."""
+def answer(folder: str, question: dict[str, Any], seconds: float) -> None:
+    """Answer a question in a file of ``folder``, within ``seconds`` of CPU time."""
     _limit(seconds)
-    with open(f"{folder}/{QUESTION}", encoding="utf-8") as file:
-        question = json.load(file)
-    ask = _QUESTIONS[question.pop("ask")]
+    ask, details = _QUESTIONS[question["about"]], question["details"]
     try:
-        told = {"told": ask(folder, **question)}
+        told = {"told": ask(folder, **details)}
     except Exception as error:
         told = {"problem": reason_of(error)}
     with open(f"{folder}/{ANSWER}", "w", encoding="utf-8") as file:
@@ -194,7 +193,7 @@ def _memory(folder: str) -> PathMemory | None:
     from leakguard.capture.heap.column import Column
 
     try:
-        with open(f"{folder}/{MEMORY}", encoding="ascii") as file:
+        with open(f"{folder}/{_MEMORY}", encoding="ascii") as file:
             looks, columns, octets = json.load(file)
     except FileNotFoundError:
         return None
@@ -206,7 +205,7 @@ def _remember(folder: str, memory: PathMemory) -> None:
     looks, *rest = (getattr(memory, field.name) for field in dataclasses.fields(memory))
     columns = [(part.typecode, list(part)) for part in rest if type(part) is not bytearray]
     octets = [list(part) for part in rest if type(part) is bytearray]
-    with open(f"{folder}/{MEMORY}", "w", encoding="ascii") as file:
+    with open(f"{folder}/{_MEMORY}", "w", encoding="ascii") as file:
         json.dump((looks, columns, octets), file)
 
 

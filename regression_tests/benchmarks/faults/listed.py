@@ -12,7 +12,8 @@ FORKS = f"{UNIT}/guard/test_threads_and_forks.py"
 ENDS = f"{UNIT}/guard/test_ends_of_a_run.py"
 FILE = f"{UNIT}/guard/test_file_of_a_run.py"
 GROUP = f"{UNIT}/guard/test_memory_group.py"
-BEACON = f"{UNIT}/guard/test_beacon.py"
+ANSWERING = f"{UNIT}/live/test_answering.py"
+BEGAN = f"{UNIT}/capture/test_process_began.py"
 INTERRUPTS = f"{UNIT}/guard/test_interrupts.py"
 GUARD, STORE = f"{UNIT}/guard/test_guard.py", f"{UNIT}/store"
 
@@ -72,7 +73,7 @@ TESTS: dict[str, tuple[str, ...]] = {
         f"{FAULTS}::test_sub_interpreter_is_refused_or_right",
         f"{FAULTS}::test_whatever_a_forked_child_does_both_go_on_when_it_was_forked_by",
         f"{FORKS}::test_fork_while_the_guard_walks_leaves_the_childs_collector_on",
-        f"{FORKS}::test_forked_childs_exit_leaves_the_parents_beacon_and_file",
+        f"{FORKS}::test_forked_childs_exit_leaves_the_parents_socket_and_file",
         f"{FORKS}::test_stop_from_another_thread_lets_the_loop_go_on",
         f"{FILE}::test_worker_that_outlives_the_training_does_not_keep_its_file_locked",
         f"{FORKS}::test_interleaved_generators_close_their_own_phases",
@@ -81,9 +82,9 @@ TESTS: dict[str, tuple[str, ...]] = {
         f"{FILE}::test_two_processes_with_one_file_are_refused_in_one_line",
         f"{FILE}::test_what_is_no_file_is_refused_in_one_line",
         f"{FILE}::test_file_that_is_deleted_in_mid_run_is_missed_in_one_line",
-        f"{BEACON}::test_beacon_of_another_process_or_in_an_open_folder_is_not_believed",
-        f"{BEACON}::test_clock_that_is_set_in_mid_run_does_not_disown_the_process",
-        f"{BEACON}::test_beacon_is_not_written_through_a_link",
+        f"{ANSWERING}::test_socket_of_another_process_is_not_believed",
+        f"{BEGAN}::test_clock_that_is_set_in_mid_run_does_not_disown_the_process",
+        f"{ANSWERING}::test_folder_that_others_may_enter_or_that_is_a_link_is_not_used",
         f"{FILE}::test_missing_folder_for_temporary_files_is_no_error_of_the_loop",
         f"{ENTERS}::test_command_line_with_an_undecodable_byte_is_recorded",
         f"{ENTERS}::test_labels_that_no_file_can_hold_are_written_as_escapes",

@@ -9,7 +9,7 @@ from typing import get_args
 import pytest
 
 from leakguard.cli import main
-from leakguard.live.beacon import SIGNALS
+from leakguard.live.on_signal import SIGNALS
 from leakguard.model.finding import Kind, Pattern, Verdict
 from leakguard.render.explanations import explained, explanations
 

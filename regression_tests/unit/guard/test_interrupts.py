@@ -22,7 +22,7 @@ import leakguard
 from leakguard import LeakGuard
 from leakguard.alarm import pass_on
 from leakguard.live.active import active_guard, open_phases
-from leakguard.live.beacon import beacon_path
+from leakguard.live.call import socket_path
 from leakguard.live.history import History
 from regression_tests.benchmarks.faults.interrupts import (
     interrupted,
@@ -199,7 +199,7 @@ def held_by_the_process() -> dict[str, object]:
         "collector": gc.isenabled(),
         "handlers": [signal.getsignal(n) for n in (signal.SIGTERM, signal.SIGUSR1)],
         "mask": signal.pthread_sigmask(signal.SIG_BLOCK, []),
-        "beacon": beacon_path(os.getpid()).exists(),
+        "socket": socket_path(os.getpid()).exists(),
         "files": open_files(),
     }
 

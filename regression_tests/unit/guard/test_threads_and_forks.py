@@ -15,7 +15,7 @@ import leakguard
 from leakguard import LeakGuard
 from leakguard.capture import heap
 from leakguard.live.active import active_guard, open_phases
-from leakguard.live.beacon import beacon_path, find_beacon
+from leakguard.live.call import ask, socket_path
 from leakguard.testing import FakeClock
 
 
@@ -127,7 +127,7 @@ def test_stop_from_another_thread_lets_the_loop_go_on():
     assert guard.run.snapshots[-1].moment == "end"
 
 
-def test_forked_childs_exit_leaves_the_parents_beacon_and_file(tmp_path):
+def test_forked_childs_exit_leaves_the_parents_socket_and_file(tmp_path):
     path = tmp_path / "run.jsonl"
     with LeakGuard(out=path, on_signal="SIGUSR1", report=None):
         child = os.fork()
@@ -137,8 +137,8 @@ def test_forked_childs_exit_leaves_the_parents_beacon_and_file(tmp_path):
             finally:
                 os._exit(0)
         os.waitpid(child, 0)
-        assert find_beacon(os.getpid()).out == path
-    assert not beacon_path(os.getpid()).exists()
+        assert ask(os.getpid(), 60)[1] == str(path)
+    assert not socket_path(os.getpid()).exists()
     assert leakguard.load(path).finished
 
 

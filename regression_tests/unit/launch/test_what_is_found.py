@@ -10,7 +10,7 @@ import pytest
 
 from leakguard import load, render
 from leakguard.cli.report import read_report
-from leakguard.live.answering import socket_path
+from leakguard.live.call import socket_path
 
 LOOP = """
     import time

@@ -7,10 +7,10 @@ import os
 
 import pytest
 
+from leakguard.capture.outside import process_began
 from leakguard.errors import UsageError
 from leakguard.launch.attach import presence as module
 from leakguard.launch.attach.presence import have_it_leave, present_at, who_is_at
-from leakguard.live.beacon import process_began
 
 TARGET = 4_711
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from leakguard.live.beacon import process_began
+from leakguard.capture.outside import process_began
 from leakguard.live.run_directory import RunDirectory
 from leakguard.live.sidecar.followed import FollowedProcess
 
