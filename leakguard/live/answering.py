@@ -129,9 +129,10 @@ class Answering:
         with contextlib.suppress(FileNotFoundError):
             self._path.unlink()  # left by a killed process with this pid
         working = _thread.allocate_lock()
-        self._socket = listening = socket.socket(socket.AF_UNIX)
+        listening = socket.socket(socket.AF_UNIX)
         try:
             self._identity = _inode(listening)
+            self._socket = listening
             listening.bind(os.fspath(self._path))
             listening.listen(_CALLERS)
             working.acquire()

@@ -55,13 +55,16 @@ class Journal:
         self._log_every = log_every
         self._history = History()
         self._delta = CensusDelta()
+        # A log that omits generations may omit the first census, so it refers to one of its own.
+        self._log_delta = self._delta if log_every == 1 else CensusDelta()
+        self._log_header = schema.encode_header(info)
         self._children: Children | None = None
         self._copy: RemoteCopy | None = None
         self.next_serial = 0
         self.looks = 0
         self.finished = False
         self._failure: Failure | None = None
-        self._complained = False
+        self._complained = self._closed = False
 
     def share(self, children: Children, url: str | None) -> None:
         """Write in a run directory: follow child processes too, and copy everything to ``url``.
@@ -83,7 +86,8 @@ class Journal:
     @property
     def held_bytes(self) -> int:
         """The memory in bytes that holds the run so far."""
-        return self._history.held_bytes + self._delta.held_bytes
+        own = 0 if self._log_delta is self._delta else self._log_delta.held_bytes
+        return self._history.held_bytes + self._delta.held_bytes + own
 
     @property
     def first_census(self) -> Census | None:
@@ -95,14 +99,18 @@ class Journal:
         packed = self._delta.packed
         try:
             reduced = self._delta.reduced(snapshot)
-            self._keep(schema.encode_snapshot(reduced), snapshot, round_)
+            line = schema.encode_snapshot(reduced)
+            self._keep(line, snapshot, round_)
         except BaseException:  # interrupted: later lines must not refer to an unwritten census
             self._delta.packed = packed
             raise
         if self._children is not None and snapshot.moment == "generation":
             self._children.look(snapshot)
         if self._sink and (round_ or 0) % self._log_every == 0:
-            self._log(reduced)
+            if self._log_delta is not self._delta:
+                reduced = self._log_delta.reduced(snapshot)
+                line = schema.encode_snapshot(reduced)
+            self._log(reduced, line)
 
     def _keep(self, line: bytes, snapshot: Snapshot, round_: int | None) -> None:
         look = snapshot.census is not None
@@ -115,7 +123,9 @@ class Journal:
     def fail(self, failure: Failure) -> None:
         """Record that memory ran out by an exception that ends the run."""
         self._failure = failure
-        self._write(schema.encode_failure(failure))
+        line = schema.encode_failure(failure)
+        self._write(line)
+        self._write_record(line)
         self.sync()
 
     def sync(self) -> None:
@@ -153,6 +163,9 @@ class Journal:
         if self._writer is not None:
             self._safely(lambda writer: writer.close(spent))
             self._writer = None
+        if not self._closed:
+            self._closed = True
+            self._write_record(schema.encode_end(self.next_serial, spent))
         self._close_shared()
 
     def _close_shared(self) -> None:
@@ -190,12 +203,16 @@ class Journal:
             self._writer = None
             complain(f"the run is no longer written: {error}")
 
-    def _log(self, snapshot: Snapshot) -> None:
+    def _log(self, snapshot: Snapshot, line: bytes) -> None:
         from leakguard.render.log_block import growth_block, snapshot_block, trend_block
 
         block = snapshot_block(
-            snapshot, self._info.large_object, first=self._delta.first, exact=True
+            snapshot,
+            self._info.large_object,
+            first=self._delta.first,
+            record=self._log_header + line,
         )
+        self._log_header = b""
         self._write_log(lambda sink: sink(block))
         if snapshot.moment != "generation" or self._sink is None:
             return
@@ -208,6 +225,13 @@ class Journal:
         change = growth(recent)
         if change is not None:
             self._write_log(lambda sink: sink(growth_block(change)))
+
+    def _write_record(self, line: bytes) -> None:
+        """Write a line of the run file to the log, if the log has the run's first one."""
+        if not self._log_header:
+            from leakguard.render.log_record import record_line
+
+            self._write_log(lambda sink: sink(record_line(line)))
 
     def _write_log(self, tell: Callable[[Callable[[str], object]], object]) -> None:
         """Write to the log. A failure is reported only once, but later writes are still tried."""

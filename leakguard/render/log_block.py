@@ -20,7 +20,7 @@ from leakguard.model import (
 from leakguard.model.metric import METRICS
 from leakguard.model.units import GB, MB
 from leakguard.render.facts import heading, leak_facts
-from leakguard.render.log_exact import exact_sections
+from leakguard.render.log_record import record_section
 from leakguard.render.text import clean
 
 FRAME = "=" * 70
@@ -45,14 +45,14 @@ def snapshot_block(
     large_object: int | None = None,
     *,
     first: Census | None = None,
-    exact: bool = False,
+    record: bytes = b"",
 ) -> str:
     """Return the framed ``MEMORY SNAPSHOT`` block of one snapshot, without a final newline.
 
     Unknown values are omitted, never printed as 0. ``large_object`` is the threshold in bytes that
-    the heading of the large objects names; None for the default. ``exact`` adds what a reader needs
-    to diagnose the log like the run itself. ``first`` is the run's first census, to which later
-    ones refer.
+    the heading of the large objects names; None for the default. ``first`` is the run's first
+    census, to which later ones refer. ``record`` is the snapshot as a line of the run file, so that
+    the log is diagnosed like the run itself.
     """
     sections = (
         _process_memory(snapshot.metrics),
@@ -63,7 +63,7 @@ def snapshot_block(
         _allocator(snapshot.metrics),
         _gauges(snapshot.gauges),
         _large_objects(snapshot, large_object or _LARGE_OBJECT),
-        exact_sections(snapshot, first, short_names(snapshot.watched)) if exact else (),
+        record_section(record),
     )
     body = (line for section in sections for line in section)
     return _framed(f"🔍 MEMORY SNAPSHOT: {_one_line(snapshot.label)}", body)

@@ -47,8 +47,9 @@ def plain_block(piece: bytearray) -> Plain | None:
     return Plain(lead, label.strip(), [row.rstrip() for row in rows], match.end())
 
 
-Kind = Literal["SNAPSHOT", "TREND", "GROWTH"]
+Kind = Literal["SNAPSHOT", "TREND", "GROWTH", "RECORD"]
 
+_LABELLED: tuple[Kind, ...] = ("SNAPSHOT", "RECORD")  # a text follows on the heading's line
 _FRAME = "=" * 20
 _HEADING = "MEMORY "
 _CAPITALS = string.ascii_uppercase + " "
@@ -59,7 +60,7 @@ PICTOGRAPH = (
     r"|[^\x00-\x7f]|\?|[ \t])*"
 )
 _PICTOGRAPH = re.compile(PICTOGRAPH)
-_VERDICTS = ("LEAK DETECTED", "LEAK SUSPECTED", "NOT DECIDED", "NO LEAK")
+_VERDICTS = ("LEAK DETECTED", "LEAK SUSPECTED", "NOT DECIDED", "NO LEAK", "NOT A LEAK")
 # What the lines of a block look like; other lines between them are noise.
 _CONTENT = re.compile(r".*:(?:\s+\S.*)?$|.*\d\s+(?:baseline|[+-]\d.*|[+-]?)$|[-\s]*$|Label\s")
 _STARTS: dict[Kind, re.Pattern[str]] = {
@@ -93,8 +94,9 @@ def _heading_of(line: str) -> tuple[str, Kind, str] | None:
     start = line.find(_HEADING)
     while start >= 0:
         rest = start + len(_HEADING)
-        if line.startswith("SNAPSHOT:", rest):
-            return line[:start], "SNAPSHOT", line[rest + len("SNAPSHOT:") :].strip()
+        for told in _LABELLED:
+            if line.startswith(f"{told}:", rest):
+                return line[:start], told, line[rest + len(told) + 1 :].strip()
         kind: Kind = "TREND" if line.startswith("TREND", rest) else "GROWTH"
         if line.startswith(kind, rest) and capitals_from <= rest + len(kind):
             words = line[rest + len(kind) :][:2]
@@ -195,6 +197,9 @@ class Blocks:
 
     def _heading(self, lead: str, kind: Kind, label: str) -> None:
         prefix = self._prefix_of(lead)
+        if kind == "RECORD":  # a line alone
+            self._deliver(Block(kind, label, prefix, cut=False))
+            return
         for block in list(self._open):
             if block.prefix.constant == prefix.constant:
                 self._finish(block, cut=True)

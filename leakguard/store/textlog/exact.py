@@ -1,4 +1,4 @@
-"""The end of a guard's block: numbers to the byte, as ``render.log_exact`` writes them."""
+"""The end of a block of an earlier guard, which wrote numbers to the byte and no ``record``."""
 
 from __future__ import annotations
 

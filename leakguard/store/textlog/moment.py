@@ -14,6 +14,7 @@ from typing import NamedTuple
 from leakguard.model import Gauge, LargeObject, Snapshot, TypeCount, Watched
 from leakguard.model.snapshot import Collection, Expectation, Moment, Site
 from leakguard.store.textlog.exact import Exact
+from leakguard.store.textlog.record import Record
 
 
 class When(NamedTuple):
@@ -117,6 +118,7 @@ class Draft:
     whole: bool = False
     threshold: int | None = None
     exact: Exact | None = None
+    record: Record | None = None
     ranks: dict[str, int] = field(default_factory=dict)
 
     @classmethod
@@ -163,7 +165,7 @@ class Draft:
         return bool(self.metrics or self.watched or self.gauges)
 
     def add_exact(self, exact: Exact) -> None:
-        """Add what a guard wrote to the byte; these values replace the rounded ones."""
+        """Add what an earlier guard wrote to the byte; it replaces the rounded values."""
         if not exact.metrics:
             return
         self.exact = exact
@@ -175,9 +177,17 @@ class Draft:
             after = label.partition(": After ")[2] or label if generation is not None else label
             self.place = When(exact.moment, after if exact.moment == "phase" else None, generation)
 
+    def add_record(self, record: Record | None) -> None:
+        """Add what a guard recorded; it replaces all that was read from the rows."""
+        if record is None:
+            return
+        self.record, told = record, record.snapshot
+        self.place = When(told.moment, told.phase, told.generation)
+        self.metrics, self.step = dict(told.metrics), 1
+
     def add_count(self, name: str, count: int) -> None:
         """Add the live count of a type, unless this moment's own block already gave it."""
-        if name in self.watched or self.exact is not None:
+        if name in self.watched or self.exact is not None or self.record is not None:
             return
         known = CENSUS_TYPES.get(name) or _BARE_TYPES.get(name)
         if known is None:
@@ -186,7 +196,7 @@ class Draft:
             self.types.setdefault(known, count)
 
     def snapshot(self, serial: int, start: datetime | None, whole: WholeTypes) -> Snapshot:
-        """Return the finished snapshot; ``start`` is the time of the run's first snapshot."""
+        """Return the snapshot of the rows; ``start`` is the time of the run's first snapshot."""
         exact = self.exact or Exact()
         return Snapshot(
             serial,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from leakguard.model.brink import Failure
 from leakguard.store.textlog.moment import Draft, parse_label
+from leakguard.store.textlog.record import Closing
 from leakguard.store.textlog.table import Change, Row, Trend
 
 
@@ -14,6 +16,8 @@ class Part:
     def __init__(self) -> None:
         self.points: list[Draft] = []
         self.rebuilt = 0
+        self.finished = False
+        self.failure: Failure | None = None
         self._labels: dict[str, list[Draft]] = {}
         self._trend = Trend((), False)
         self._latest: int | None = None
@@ -27,10 +31,15 @@ class Part:
         return marked and bool(self.points) and self.points[-1].tells_the_same(draft)
 
     def starts_over(self, draft: Draft) -> bool:
-        """True if a snapshot belongs to the next run: a new baseline, or an earlier generation."""
+        """True if a snapshot belongs to the next run.
+
+        It has the facts about a run, or is a new baseline, or of an earlier generation.
+        """
         latest = self._latest
         if draft.quoted:
             return False
+        if draft.record is not None and draft.record.info is not None:
+            return bool(self.points)
         if draft.place.moment == "baseline":
             return latest is not None or self._has_baseline
         generation = draft.place.generation
@@ -60,6 +69,11 @@ class Part:
         for draft in taken:
             self._labels[draft.label].remove(draft)
         return taken
+
+    def close(self, closing: Closing) -> None:
+        """Add what ended the run."""
+        self.finished = self.finished or closing.finished
+        self.failure = self.failure or closing.failure
 
     # -- tables ---------------------------------------------------------------------------------
 
@@ -129,8 +143,11 @@ class Part:
         return known[-1] if known and known[-1].place.generation is not None else None
 
     def _behind(self, before: Draft | None, draft: Draft, start: int) -> int:
-        """Return the position after ``before``, which is likely at ``start`` or later."""
-        if before is None:
+        """Return the position after ``before``, which is likely at ``start`` or later.
+
+        A table may leave out what lies between the baseline and its next row.
+        """
+        if before is None or (before.place.moment == "baseline" and before is not self.points[-1]):
             return self._position(draft)
         if before is self.points[-1]:
             return len(self.points)

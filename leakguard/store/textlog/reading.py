@@ -18,7 +18,7 @@ _HEADING = b"MEMORY "
 # Words of lines that are read together with the heading after them. A line of ``=``, the frame of a
 # block, comes directly before the heading. A line with a verdict comes before a snapshot that a
 # diagnosis repeats: without this line, the repeated snapshot would count as a new one.
-_LEADS = Anchors((b"=" * 20, b"LEAK DETECTED", b"LEAK SUSPECTED", b"NOT DECIDED"))
+_LEADS = Anchors((b"=" * 20, b"LEAK DETECTED", b"LEAK SUSPECTED", b"NOT DECIDED", b"NOT A LEAK"))
 _BLOCKS = Anchors((_HEADING,))
 _BEGINNINGS = Anchors((_HEADING, *_LEADS.texts))
 _ALL = Anchors((_HEADING, *one_line.ANCHORS))

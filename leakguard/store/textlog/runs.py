@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise
 from operator import itemgetter
 
-from leakguard.model import Run, RunInfo
+from leakguard.model import Run, RunInfo, Snapshot
 from leakguard.model.units import format_bytes
+from leakguard.store.census_delta import whole
 from leakguard.store.textlog.block import Block
 from leakguard.store.textlog.line import Speaker
 from leakguard.store.textlog.moment import (
@@ -22,10 +23,11 @@ from leakguard.store.textlog.moment import (
     settle,
 )
 from leakguard.store.textlog.part import Part
+from leakguard.store.textlog.record import Closing, read_closing
 from leakguard.store.textlog.snapshot import read_snapshot
 from leakguard.store.textlog.table import Change, Trend, read_growth, read_trend
 
-Event = Draft | Trend | Change
+Event = Draft | Trend | Change | Closing
 # With ``_MOST_EVENTS`` events, a log is thinned: to evenly spaced rounds if it has more than
 # ``_ROUNDS_ENOUGH`` rounds, else to every second event of a kind. For that, the events of each kind
 # are counted. With more than ``_MOST_EVENT_KINDS`` kinds, all counts are reset to 0.
@@ -114,7 +116,8 @@ def _in_stride(event: Event, stride: int) -> bool:
 def _generation(event: Event) -> int | None:
     if isinstance(event, Draft):
         return event.place.generation
-    rounds = [parse_label(label).generation for label in event.last_labels]
+    labels = () if isinstance(event, Closing) else event.last_labels
+    rounds = [parse_label(label).generation for label in labels]
     return next((n for n in reversed(rounds) if n is not None), None)
 
 
@@ -141,6 +144,10 @@ class Runs:
             else:
                 tell(draft, who)
                 self.blocks.add(who, draft)
+        elif block.kind == "RECORD":
+            closing = read_closing(block.label)
+            if closing is not None:
+                self.blocks.add(who, closing)
         elif block.kind == "TREND":
             self.blocks.add(who, read_trend(block))
         else:
@@ -214,7 +221,8 @@ def _has_moments(events: Iterable[tuple[Speaker, Event]]) -> bool:
     """True if there is at least one moment."""
     return any(
         bool(event.rows) if isinstance(event, Trend)
-        else isinstance(event, Draft) or event.before is not None or event.after is not None
+        else isinstance(event, Draft)
+        or (isinstance(event, Change) and (event.before or event.after) is not None)
         for _, event in events
     )  # fmt: skip
 
@@ -284,6 +292,8 @@ def _parts(events: Iterable[Event]) -> list[Part]:
     for event in events:
         if isinstance(event, Draft):
             _add_snapshot(parts, event)
+        elif isinstance(event, Closing):
+            parts[-1].close(event)
         else:
             _add_table(parts, event)
     return parts
@@ -315,14 +325,30 @@ def _begin(parts: list[Part]) -> Part:
 
 
 def _run(info: RunInfo, part: Part, place: tuple[int, int], notes: tuple[str, ...]) -> Run:
-    start = next((point.time for point in part.points if point.time is not None), None)
-    whole = WholeTypes(part.points)
-    snapshots = tuple(point.snapshot(k, start, whole) for k, point in enumerate(part.points))
-    finished = any(point.place.moment == "end" for point in part.points)
-    return Run(info, snapshots, (*_notes(part), *notes), place, finished)
+    snapshots = tuple(_snapshots(part.points))
+    finished = part.finished or any(point.place.moment == "end" for point in part.points)
+    noted = (*_notes(part), *notes)
+    return Run(info, snapshots, noted, place, finished, failure=part.failure)
+
+
+def _snapshots(points: Sequence[Draft]) -> Iterator[Snapshot]:
+    """Yield the snapshots: as they were recorded or, without a record, as their rows say."""
+    start = next((point.time for point in points if point.time is not None), None)
+    types = WholeTypes(points)
+    recorded = iter(whole(point.record.snapshot for point in points if point.record is not None))
+    for serial, point in enumerate(points):
+        if point.record is None:
+            yield point.snapshot(serial, start, types)
+        else:
+            yield replace(next(recorded), serial=serial)
 
 
 def _info(who: Speaker, part: Part, memory_limit: int | None) -> RunInfo:
+    told = next((p.record.info for p in part.points if p.record and p.record.info), None)
+    if told is not None:
+        rank = who.rank if told.rank is None else told.rank
+        source = "jsonl" if all(point.record for point in part.points) else "log"
+        return replace(told, source=source, name=told.name or who.name, rank=rank)
     start = next((point.time for point in part.points if point.time is not None), None)
     return RunInfo(
         source="log",

@@ -17,6 +17,7 @@ from leakguard.store.textlog.number import (
     parse_number,
     resolution,
 )
+from leakguard.store.textlog.record import SECTION, read_record
 
 _ROW = re.compile(r"(\s*)(\S(?:.*\S)?)\s*:\s+(\S.*)")
 _EXPECTED = re.compile(
@@ -53,6 +54,7 @@ def read_snapshot(block: Block) -> Draft | None:
     draft.time = when(block.prefix.text)
     draft.quoted, draft.whole = block.quoted, not block.cut
     draft.add_exact(reader.exact)
+    draft.add_record(read_record(reader.packed) if reader.packed else None)
     return draft if "rss" in draft.metrics else None
 
 
@@ -62,6 +64,7 @@ class _Reader:
     def __init__(self, draft: Draft) -> None:
         self.draft = draft
         self.exact = Exact()
+        self.packed: list[str] = []
         self._section = ""
         self._title = ""
         # Until the RSS row shows otherwise, rows are assumed to be indented, so a line without
@@ -70,6 +73,9 @@ class _Reader:
 
     def take(self, payload: str, whole: bool) -> None:
         indent = payload[:1].isspace()
+        if indent and self._section == SECTION:
+            self.packed.append(payload.strip())
+            return
         if indent and self._section in SECTIONS:
             if whole:
                 self.exact.take(self._section, payload.strip())

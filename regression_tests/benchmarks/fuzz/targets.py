@@ -138,7 +138,9 @@ def _log(run: Run) -> bytes:
     from leakguard.render.log_block import growth_block, snapshot_block, trend_block
 
     first = run.snapshots[0].census
-    blocks = [snapshot_block(s, first=first, exact=True) for s in run.snapshots]
+    blocks = [
+        snapshot_block(s, first=first, record=schema.encode_snapshot(s)) for s in run.snapshots
+    ]
     change = growth(run)
     blocks += [trend_block(trend(run)), *([] if change is None else [growth_block(change)])]
     return ("\n".join(blocks) + "\n").encode()
