@@ -8,11 +8,8 @@ from statistics import fmean
 
 from leakguard.analysis.case import Case
 from leakguard.analysis.row import LedgerRow
-from leakguard.analysis.tolerance import NOTABLE_TOTAL, WENT_ON_SHARE
+from leakguard.analysis.tolerance import BEYOND_CHANCE, NOTABLE_TOTAL, WENT_ON_SHARE
 
-# Generations that are enough to see whether growth continued. Chosen: two halves of four each,
-# because a mean of four is steadier than single values.
-_AFTERWARDS = 8
 # Measures of memory that may contain the objects. If any of them rises too, it confirms the growth.
 _CONFIRMING = ("live_memory", "heap_in_use", "rss", "rss_shared", "gpu_allocated")
 
@@ -32,7 +29,7 @@ def _remembered_on(case: Case, metric: str, row: LedgerRow) -> bool | None:
     """Compare the halves of the run's last third; None if growth would go undetected there."""
     series = case.timeline.metric(metric)
     values = series.values
-    late = values[-(len(values) // 3) :] if len(values) >= 3 * _AFTERWARDS else ()
+    late = values[-(len(values) // 3) :] if len(values) >= 3 * BEYOND_CHANCE else ()
     half = len(late) // 2
     if not half or (row.lead.since or 0) >= series.generations[-len(late)]:
         return None

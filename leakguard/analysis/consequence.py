@@ -15,11 +15,6 @@ from leakguard.analysis.row import LedgerRow
 from leakguard.analysis.tolerance import SAME_COUNT, same
 from leakguard.model.census import GRAPH_NODE
 
-# The most objects of one type, such as threads or finalizers, that count as belonging to one
-# handle (an object that owns resources, such as a pool of workers). Chosen: a pool with two workers
-# per core has 256 workers on a machine with 128 cores.
-_MOST_EACH = 256
-
 
 def joined(rows: Sequence[LedgerRow]) -> list[LedgerRow]:
     """Return the rows, with each row that follows from another merged into its cause."""
@@ -67,7 +62,7 @@ def _comes_with(row: LedgerRow, owner: LedgerRow) -> bool:
     """True if ``row`` gains a whole number of objects per object of ``owner``."""
     each = (row.lead.rate or 0.0) / (owner.lead.rate or 1.0)
     whole = round(each)
-    return 1 <= whole <= _MOST_EACH and same(each, whole, SAME_COUNT)
+    return whole >= 1 and same(each, whole, SAME_COUNT)
 
 
 def _with(row: LedgerRow, following: Sequence[LedgerRow]) -> LedgerRow:

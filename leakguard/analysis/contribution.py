@@ -13,13 +13,9 @@ from dataclasses import dataclass, field
 from statistics import fmean, median
 
 from leakguard.analysis.timeline import Reader
-from leakguard.analysis.tolerance import MAJORITY, NEARLY_ALL
+from leakguard.analysis.tolerance import FAR_MORE, MAJORITY, NEARLY_ALL
 from leakguard.model import Run, Snapshot
 from leakguard.model.metric import METRICS
-
-# A generation contains an event (such as an import) if it adds more than this many times the median
-# of all generations. Such generations are left out if most have no event. Chosen.
-_EVENT = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,16 +219,19 @@ def _totals(rounds: list[dict[str | None, float]]) -> list[float]:
 def _without_set_up(rounds: list[dict[str | None, float]]) -> list[dict[str | None, float]]:
     """Leave out the first generation if it added far more than any other: it sets up what stays."""
     first, *others = _totals(rounds)
-    return rounds[1:] if others and first > _EVENT * max(others) else rounds
+    return rounds[1:] if others and first > FAR_MORE * max(others) else rounds
 
 
 def _without_events(rounds: list[dict[str | None, float]]) -> list[dict[str | None, float]]:
-    """Leave out generations that added far more than usual, for example by an import."""
+    """Leave out generations that added far more than usual, for example by an import.
+
+    If most generations did, none is left out.
+    """
     totals = _totals(rounds)
     usual = [
         parts
         for parts, total in zip(rounds, totals, strict=True)
-        if total <= _EVENT * median(totals)
+        if total <= FAR_MORE * median(totals)
     ]
     return usual if len(usual) >= MAJORITY * len(rounds) else rounds
 

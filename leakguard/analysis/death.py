@@ -6,18 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from leakguard.analysis.facts.end import End, HeldAtEnd, How, Share
+from leakguard.analysis.tolerance import AT_BRINK, AT_LIMIT, OWN_SHARE
 from leakguard.analysis.words import death as words
 from leakguard.model import Run, Snapshot
 from leakguard.model.brink import Brink, Ceiling, Death
 from leakguard.model.holder import Holder
 
-# From this share of a limit on, memory is near it: below it nothing is recorded of the brink.
-_AT_BRINK = 0.85
-# From this share on, a process that was killed without notice died of memory as far as anyone can
-# tell. Below it, it must have been rising, too. Chosen: the last record comes at each per cent.
-_AT_LIMIT = 0.95
-# Memory rises if it gained this share of the limit since the first record near the limit.
-_RISES = 0.01
 # Limits at which the kernel kills; at the others an allocation fails, or is slowed down.
 _KILLS = ("cgroup", "machine", "known")
 # Whether the run died of memory; None if that is not known.
@@ -28,8 +22,6 @@ _OF_MEMORY: dict[How, bool | None] = {
     "near": None,
     "unknown": None,
 }
-# Below this share of the memory of the process, the largest holder is not what held it. Chosen.
-_LITTLE = 0.1
 
 
 def death_of(run: Run) -> Death | None:
@@ -58,9 +50,9 @@ def _ended(run: Run, near: Sequence[Snapshot], last: Ceiling | None) -> tuple[st
         return run.failure.type, "exception"
     if last is None:
         return "killed", "unknown"
-    if last.share < _AT_BRINK:
+    if last.share < AT_BRINK:
         return "killed", "far"
-    if last.kind in _KILLS and (last.share >= _AT_LIMIT or _is_rising(run, near, last)):
+    if last.kind in _KILLS and (last.share >= AT_LIMIT or _is_rising(run, near, last)):
         return "OOM kill", "OOM kill"
     return "killed", "near"
 
@@ -73,7 +65,7 @@ def _is_rising(run: Run, near: Sequence[Snapshot], last: Ceiling) -> bool:
     """
     shares = [s.brink.ceiling.share for s in near if s.brink is not None]
     if len(shares) > 1:
-        return last.share >= max(shares) and shares[-1] - shares[0] >= _RISES
+        return last.share >= max(shares) and shares[-1] > shares[0]
     brink = near[0].brink if near else None
     before = [s.metrics["rss"] for s in run.snapshots if "rss" in s.metrics]
     if brink is None or brink.own is None or not before or run.snapshots[-1] is not near[0]:
@@ -117,7 +109,7 @@ def _held(run: Run, near: Sequence[Snapshot]) -> HeldAtEnd:
         share=share,
         before=_seconds_before(look, run),
         of_gpu=brink.ceiling.kind == "gpu",
-        matters=share >= _LITTLE,
+        matters=share >= OWN_SHARE,
         larger=None if largest is first else Share(largest.path, _share(brink, largest, run)),
     )
 

@@ -16,12 +16,9 @@ from leakguard.analysis.facts.measured import (
     NotAsExpected,
 )
 from leakguard.analysis.growth import Evidence, Growth
+from leakguard.analysis.tolerance import WITNESSES_OF_A_LEAK
 from leakguard.model import Verdict
 from leakguard.model.finding import SEVERITY
-
-# A leak needs this many instruments that agree. One instrument alone makes a suspect, however often
-# it shows growth. This is the only place that applies the rule.
-_WITNESSES_OF_A_LEAK = 2
 
 # The measures of memory that may confirm growth of objects, the most exact first.
 _COUNTERS = ("heap_in_use", "python_blocks", "rss_anonymous", "rss")
@@ -38,8 +35,11 @@ def verdict(growth: Growth, evidence: Sequence[Evidence]) -> Verdict:
 
 
 def is_confirmed(evidence: Sequence[Evidence]) -> bool:
-    """Return whether enough instruments agree to make a leak."""
-    return len({one.instrument for one in evidence}) >= _WITNESSES_OF_A_LEAK
+    """Return whether enough instruments agree to make a leak.
+
+    One alone makes a suspect, however often it shows growth.
+    """
+    return len({one.instrument for one in evidence}) >= WITNESSES_OF_A_LEAK
 
 
 def witnesses(

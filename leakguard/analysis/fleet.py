@@ -9,9 +9,9 @@ from leakguard.model.finding import Finding
 from leakguard.model.fleet import Sighting
 from leakguard.model.report import Report
 from leakguard.model.run import Run
+from leakguard.model.units import HOUR
 
 _TOLD = ("leak", "suspect")
-_HOUR = 3_600.0
 
 
 def sightings(report: Report, place: str) -> list[Sighting]:
@@ -63,7 +63,7 @@ def _with(row: Sighting, run: Run, finding: Finding) -> Sighting:
 
 def _hours(run: Run) -> float:
     seconds = [shot.seconds for shot in run.snapshots if shot.seconds is not None]
-    return (max(seconds) - min(seconds)) / _HOUR if seconds else 0.0
+    return (max(seconds) - min(seconds)) / HOUR if seconds else 0.0
 
 
 def _moment(text: str | None) -> datetime.datetime | None:

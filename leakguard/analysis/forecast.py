@@ -8,14 +8,11 @@ from itertools import pairwise
 from statistics import median
 
 from leakguard.analysis.case import Case
+from leakguard.analysis.tolerance import FURTHEST
 from leakguard.model import Finding
 from leakguard.model.forecast import Forecast
 
 Interval = tuple[float, float]
-
-# Forecast at most this many times the length of the run. Chosen: beyond that, the rate is not known
-# well enough, and no run lasts that long.
-_FURTHEST = 1_000
 
 _OUTSIDE_RAM = frozenset({"gpu", "peak"})
 
@@ -56,13 +53,13 @@ def forecast(case: Case, rate: float, interval: Interval | None = None) -> Forec
         return None
     latest, room = generations[-1], max(limit - used, 0)
     rounds = math.ceil(room / rate)
-    if rounds > _FURTHEST * len(generations):
+    if rounds > FURTHEST * len(generations):
         return None
     between = None
     if interval is not None and interval[1] > interval[0]:
         low, high = interval
         latest_end = math.ceil(room / low) if low > 0.0 else math.inf
-        last = latest + int(latest_end) if latest_end <= _FURTHEST * len(generations) else None
+        last = latest + int(latest_end) if latest_end <= FURTHEST * len(generations) else None
         between = (latest + math.ceil(room / high), last)
     pace = _seconds_a_generation(case)
     seconds = None if pace is None else rounds * pace

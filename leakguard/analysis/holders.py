@@ -15,7 +15,7 @@ from leakguard.analysis.class_owner import is_users
 from leakguard.analysis.entries import IN_FRONT
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.sources.containers import GUARDS_OWN, NO_ROOT, growth_of
-from leakguard.analysis.tolerance import BEYOND_CHANCE, FEWEST_LOOKS, MAJORITY, SAME_RATE, same
+from leakguard.analysis.tolerance import BEYOND_CHANCE, FEWEST_LOOKS, MAJORITY, OWN_SHARE, same
 from leakguard.model import Holder
 from leakguard.model.holder import ELEMENT
 
@@ -179,7 +179,7 @@ def _has_all(sought: Sought, holder: Holder) -> bool:
     last = sought.case.held[-1][0]
     many = sought.case.run.generations_until(last)
     is_new = sought.case.first_held[holder.path][0] == last and many >= BEYOND_CHANCE
-    return is_new and same(holder.entries, sought.rate * many, SAME_RATE)
+    return is_new and same(holder.entries, sought.rate * many, OWN_SHARE)
 
 
 def _has_one_each(sought: Sought, holder: Holder) -> bool:

@@ -9,19 +9,13 @@ from statistics import median
 from leakguard.analysis.diagnosis import diagnose
 from leakguard.analysis.facts.job import JobGrowth, JobMemory, StandsOut
 from leakguard.analysis.pod import growing_places, pod_remarks, pod_rows
+from leakguard.analysis.tolerance import FAR_MORE, LARGE
 from leakguard.analysis.words import job as words
 from leakguard.model import Finding, Report, Run
 from leakguard.model.finding import SEVERITY, Verdict
 from leakguard.model.job import Job, Member, ProcessRow
 from leakguard.model.pod import PodRow
-from leakguard.model.units import MB
 
-# If all processes grow, name the process that grows more than this many times as fast as the median
-# of the others. Chosen.
-_OUTLIER = 3.0
-# A process is named for the memory that it holds if this is at least _HOLDS times the median of the
-# others, and at least _HOLDS_BYTES more. Chosen: workers that load the same data differ by less.
-_HOLDS, _HOLDS_BYTES = 2.0, 100 * MB
 # Names that multiprocessing gives the workers of a pool: ``ForkPoolWorker-1``,
 # ``SpawnPoolWorker-1``.
 _POOLED = "PoolWorker-"
@@ -150,7 +144,7 @@ def _fastest(growing: Sequence[ProcessRow]) -> StandsOut | None:
     largest = max(growing, key=lambda row: row.bytes_per_generation)
     rate = largest.bytes_per_generation
     others = median(row.bytes_per_generation for row in growing if row is not largest)
-    return None if rate <= _OUTLIER * others or not rate else StandsOut(largest.label, rate, others)
+    return None if rate <= FAR_MORE * others or not rate else StandsOut(largest.label, rate, others)
 
 
 def _remarks(job: Job, judged: Sequence[_Process], growing: Sequence[_Process]) -> list[str]:
@@ -182,6 +176,6 @@ def _holds_most(judged: Sequence[_Process]) -> StandsOut | None:
         return None
     most, who = max(same, key=lambda pair: pair[0])
     others = median(size for size, one in same if one is not who)
-    if most < _HOLDS * others or most - others < _HOLDS_BYTES:
+    if most < FAR_MORE * others or most - others < LARGE:
         return None
     return StandsOut(who.row.label, most, others)

@@ -13,16 +13,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from leakguard.analysis.timeline import Timeline
-from leakguard.analysis.tolerance import MAJORITY, NEARLY_ALL, REPEATED
+from leakguard.analysis.tolerance import FEWEST_LOOKS, MAJORITY, NEARLY_ALL, REPEATED
 from leakguard.model import PhaseTotal, Run, Snapshot
 from leakguard.model.births import Birthplace, Births, Cohort
 from leakguard.model.holder import Holder
 from leakguard.model.series import Series
 from leakguard.model.snapshot import EVALUATIONS
-
-# A level is worth a look of its own if its rounds have at least this many generations on average.
-# Chosen: with fewer, the generations themselves show what each round adds.
-_PARTS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +122,7 @@ def gains_of_rounds(rounds: OuterRounds, whole: Timeline, metric: str) -> Gains 
     """Return what a metric gained where the rounds of a level changed; None if it was not read."""
     series = whole.metric(metric)
     known = [g for g in series.generations if g in rounds.of_generation]
-    if series.phase is not None or len(known) < _PARTS:
+    if series.phase is not None or len(known) < FEWEST_LOOKS:
         return None
     values = series.by_generation
     of = [rounds.of_generation[g] for g in known]
@@ -163,8 +159,8 @@ def _ends(run: Run) -> list[Snapshot]:
 def _rounds_of(run: Run, ends: Sequence[Snapshot], level: str) -> OuterRounds | None:
     of = {end.generation: end.outer.get(level, 0) for end in ends if end.generation is not None}
     numbers = sorted(set(of.values()))
-    if len(numbers) < REPEATED or len(of) < _PARTS * len(numbers):
-        return None
+    if len(numbers) < REPEATED or len(of) < FEWEST_LOOKS * len(numbers):
+        return None  # the generations themselves show what each of so short rounds adds
     first: dict[int, int] = {}
     for generation, number in sorted(of.items()):
         first.setdefault(number, generation)

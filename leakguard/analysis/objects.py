@@ -29,7 +29,7 @@ from leakguard.analysis.holders import holder_of, holder_of_graph
 from leakguard.analysis.place_in_loop import phase_of_memory, process_bytes
 from leakguard.analysis.row import LedgerRow
 from leakguard.analysis.sources.containers import alike, related, together
-from leakguard.analysis.tolerance import MAJORITY, NOTABLE_ENTRIES, SAME_RATE
+from leakguard.analysis.tolerance import MAJORITY, NOTABLE_ENTRIES, OWN_SHARE
 from leakguard.model.census import GRAPH_NODE
 
 
@@ -132,7 +132,7 @@ class _Book:
         whole = self.types[name]
         if left is whole:
             return False
-        count, size = SAME_RATE * (whole.rate or 0.0), SAME_RATE * (whole.bytes_rate or 0.0)
+        count, size = OWN_SHARE * (whole.rate or 0.0), OWN_SHARE * (whole.bytes_rate or 0.0)
         return (left.rate or 0.0) <= count or (left.bytes_rate or 0.0) < size
 
     def _enter_row(self, row: LedgerRow) -> None:
@@ -151,7 +151,7 @@ class _Book:
         return MAJORITY * size > self._memory_left(memory.verdict.rate)
 
     def _memory_left(self, rate: float) -> float:
-        return (1 + SAME_RATE) * rate - sum(row.bytes_rate or 0.0 for row in self.rows)
+        return (1 + OWN_SHARE) * rate - sum(row.bytes_rate or 0.0 for row in self.rows)
 
     # -- types that no growing container accounts for ----------------------------------------------
 

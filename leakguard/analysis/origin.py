@@ -12,7 +12,6 @@ from leakguard.analysis.tolerance import (
     MAJORITY,
     OWN_SHARE,
     PLURALITY,
-    SAME_RATE,
     WENT_ON_SHARE,
     same,
 )
@@ -30,10 +29,6 @@ _MADE = frozenset(
 )
 
 _GRAPH = ".grad_fn"
-# The fewest memory blocks that the line of a backward graph allocates per node. Chosen between one
-# block (the node alone) and the three or four blocks (the node with its edges) that were measured
-# in two training runs.
-_BLOCKS_A_NODE = 1.5
 
 
 def with_origin(run: Run, finding: Finding) -> Finding:
@@ -174,13 +169,12 @@ def _of_bytes(sites: list[Site], finding: Finding) -> Site | None:
         # The line that made a backward graph is recognized by its bytes and its number of blocks.
         # Bytes alone are not enough: the line that makes a batch may have as many bytes, but in few
         # blocks. Python's own allocations for a graph are not traced, so the bytes may differ by
-        # WENT_ON_SHARE.
-        nodes = finding.count_per_generation if finding.type == GRAPH_NODE else None
-        blocks = _BLOCKS_A_NODE * (nodes or 0.0)
-        alike = (s for s in traced if s.count >= blocks and same(s.bytes or 0, rate, WENT_ON_SHARE))
+        # WENT_ON_SHARE. A node takes more than one block: three or four in two training runs.
+        nodes = (finding.count_per_generation if finding.type == GRAPH_NODE else None) or 0.0
+        alike = (s for s in traced if s.count > nodes and same(s.bytes or 0, rate, WENT_ON_SHARE))
         return min(alike, key=lambda site: abs((site.bytes or 0) - rate), default=None)
     fits = [site for site in traced if low <= (site.bytes or 0) <= high]
-    as_many = [site for site in fits if same(site.bytes or 0, rate, SAME_RATE)]
+    as_many = [site for site in fits if same(site.bytes or 0, rate, OWN_SHARE)]
     if as_many:  # with several leaks, each has a line of its own
         return min(as_many, key=lambda site: abs((site.bytes or 0) - rate))
     clear = len(fits) == 1 or fits[:1] == traced[:1]

@@ -13,19 +13,10 @@ from dataclasses import replace
 from itertools import pairwise
 from statistics import median
 
+from leakguard.analysis.tolerance import FEWEST_LOOKS
 from leakguard.model import Snapshot
 from leakguard.model.metric import METRICS
 from leakguard.model.series import Series
-
-# The growth that a generation would show without a look is the median over the nearest generations
-# without a look: usually this many before it, and as many after it. Chosen: a median of six
-# generations is not changed much by a single outlier.
-_NEAREST_MOMENTS = 3
-# The number of generations without a look in the median that gives the usual growth. A run with
-# fewer generations without a look is not corrected.
-_QUIET_ENOUGH = 2 * _NEAREST_MOMENTS
-# The tier of a generation that was traced (``Cost.tier``).
-_TRACED = 3
 
 
 def without_own_work(series: Series, ends: Mapping[int, Snapshot]) -> Series:
@@ -33,10 +24,11 @@ def without_own_work(series: Series, ends: Mapping[int, Snapshot]) -> Series:
 
     A step is the memory gained between a look and the next generation, beyond what a generation
     without a look adds at that time of the run. If a later look frees memory of such steps, the
-    correction becomes smaller by that amount.
+    correction becomes smaller by that amount. A run with few generations without a look is not
+    corrected.
     """
     at, values = series.generations, series.values
-    if len(values) < _QUIET_ENOUGH:
+    if len(values) < 2 * FEWEST_LOOKS:
         return series
     # A look after the loop may replace the end of a generation. Such an end has no metrics and no
     # value in the series, so only the ends of generations in the series are used.
@@ -46,17 +38,17 @@ def without_own_work(series: Series, ends: Mapping[int, Snapshot]) -> Series:
     apart = [later - before for before, later in pairwise(at)]
     paces = [change / gap for change, gap in zip(changes, apart, strict=True)]
     quiet = [i for i in range(len(changes)) if not worked[i] and not worked[i + 1]]
-    if len(quiet) < _QUIET_ENOUGH:
+    if len(quiet) < 2 * FEWEST_LOOKS:
         return series
     own, kept = 0.0, [values[0]]
     for i, change in enumerate(changes):
-        if worked[i] or shots[i + 1].cost.tier == _TRACED:
+        if worked[i] or shots[i + 1].was_traced:
             pace = _usual(i, quiet, paces)
             # Generations that were passed over in between are the program's.
             between = _between(series.name, shots[i], shots[i + 1]) - pace * (apart[i] - 1)
             # The tracer's tables grow during the whole traced generation, so the guard's part may
             # be as large as the whole change.
-            if shots[i + 1].cost.tier == _TRACED:
+            if shots[i + 1].was_traced:
                 between = change
             beside = change - pace * apart[i]
             # Memory that a look left may be freed after a later look. A fall by more than looks
@@ -67,7 +59,8 @@ def without_own_work(series: Series, ends: Mapping[int, Snapshot]) -> Series:
 
 
 def _usual(i: int, quiet: list[int], paces: list[float]) -> float:
-    nearest = sorted(quiet, key=lambda j: abs(j - i))[:_QUIET_ENOUGH]
+    """Return the median pace of the nearest generations without a look."""
+    nearest = sorted(quiet, key=lambda j: abs(j - i))[: 2 * FEWEST_LOOKS]
     return median(paces[j] for j in nearest)
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from leakguard.analysis.case import Case
 from leakguard.analysis.tolerance import MATERIAL_A_DAY
-
-_DAY = 86_400.0
+from leakguard.model.units import DAY
 
 
 def daily(case: Case, rate: float) -> float | None:
@@ -15,7 +14,7 @@ def daily(case: Case, rate: float) -> float | None:
         return None
     took = (ends[-1].seconds or 0.0) - (ends[0].seconds or 0.0)
     passed = (ends[-1].generation or 0) - (ends[0].generation or 0)
-    return rate * passed * _DAY / took if took > 0 else None
+    return rate * passed * DAY / took if took > 0 else None
 
 
 def adds_up(case: Case, rate: float) -> bool:

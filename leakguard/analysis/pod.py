@@ -5,18 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from leakguard.analysis.tolerance import FEWEST_LOOKS, MATERIAL_BYTES, REPEATED
 from leakguard.analysis.words import job as words
 from leakguard.model.pod import Pod, PodRow, Point
-from leakguard.model.units import MB
 
-# The lowest points of this many parts of the record must rise, each by at least this many bytes.
-# Chosen as for the memory of a process that is followed from outside; a file of shared memory that
-# comes and goes raises none of them.
-_PARTS, _LEAST_STEP = 4, 1 * MB
-# The fewest points of a part.
-_POINTS_OF_A_PART = 2
-# A place with less is not worth a row. Chosen.
-_SMALL = 1 * MB
 #: The kernel drops it before it kills a process, so its growth is no leak.
 PAGE_CACHE = "page cache"
 #: It has a capacity, and removes objects when that is reached.
@@ -28,7 +20,7 @@ def pod_rows(pods: Sequence[Pod]) -> Iterator[PodRow]:
     for pod in pods:
         for place, points in pod.places.items():
             rate = _bytes_per_minute(points)
-            if points and (rate or points[-1][1] >= _SMALL):
+            if points and (rate or points[-1][1] >= MATERIAL_BYTES):
                 minutes = (points[-1][0] - points[0][0]) / 60
                 yield PodRow(pod.host, place, points[-1][1], rate, minutes)
 
@@ -47,13 +39,14 @@ def pod_remarks(rows: Sequence[PodRow]) -> Iterator[str]:
 
 def _bytes_per_minute(points: Sequence[Point]) -> float:
     """Return the growth of a place that rises from part to part of its record; 0 of another."""
-    size = len(points) // _PARTS
-    if size < _POINTS_OF_A_PART:
+    parts = FEWEST_LOOKS + 1  # so many rises make a trend
+    size = len(points) // parts
+    if size < REPEATED:
         return 0.0
-    begins = range(len(points) - _PARTS * size, len(points), size)
-    parts = [points[begin : begin + size] for begin in begins]
-    floors = [min(part, key=lambda point: point[1]) for part in parts]
-    if any(b[1] - a[1] < _LEAST_STEP for a, b in pairwise(floors)):
+    begins = range(len(points) - parts * size, len(points), size)
+    pieces = [points[begin : begin + size] for begin in begins]
+    floors = [min(part, key=lambda point: point[1]) for part in pieces]
+    if any(b[1] - a[1] < MATERIAL_BYTES for a, b in pairwise(floors)):
         return 0.0
     (began, least), (ended, most) = floors[0], floors[-1]
     return 60 * (most - least) / (ended - began) if ended > began else 0.0

@@ -12,11 +12,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import pairwise
 
+from leakguard.analysis.tolerance import MOMENTS_ENOUGH
 from leakguard.model import Run, Snapshot
-
-# The selected generations lie as far apart as possible, but at least this many remain. Chosen: the
-# judge of a series compares quarters of the series, and 48 values give a dozen in each quarter.
-_MOMENTS_ENOUGH = 48
 
 
 def evenly_spaced(run: Run) -> Run:
@@ -27,7 +24,7 @@ def evenly_spaced(run: Run) -> Run:
     """
     ends = [s for s in run.snapshots if s.moment == "generation" and s.generation is not None]
     numbers = [end.generation for end in ends if end.generation is not None]
-    if not any(end.taken or end.passed for end in ends) or len(numbers) <= _MOMENTS_ENOUGH:
+    if not any(end.taken or end.passed for end in ends) or len(numbers) <= MOMENTS_ENOUGH:
         return run
     left = set(_apart(numbers, _distance(numbers)))
     left |= {s.generation or 0 for s in run.snapshots if s.census is not None or s.was_traced}
@@ -38,7 +35,7 @@ def _distance(numbers: list[int]) -> int:
     """Return the widest distance, up to that at the run's end, that leaves enough generations."""
     widest = max(later - before for before, later in pairwise(numbers[-3:]))
     distances = [widest >> halved for halved in range(widest.bit_length())]
-    enough = (d for d in distances if len(_apart(numbers, d)) >= _MOMENTS_ENOUGH)
+    enough = (d for d in distances if len(_apart(numbers, d)) >= MOMENTS_ENOUGH)
     return next(enough, 1)
 
 

@@ -34,10 +34,6 @@ OWN_SHARE = 0.1
 # generations, one at the edge of the range may be included in only one of the two counts.
 # Worth: halved 0, doubled 0.
 SAME_COUNT = 0.02
-# Two rates are equal if they differ by at most this share. Chosen: one of the two may come from
-# samples.
-# Worth: halved 1, doubled 1.
-SAME_RATE = 0.1
 # Growth has stopped if it later added less than this share of the expected amount. Chosen between
 # none and all, in favour of reporting: growth that continues at half its rate is still reported.
 # The growth of a phase, or the bytes of the line of a graph, may differ by this share from what
@@ -95,6 +91,14 @@ RECORDS = 2
 RECORD_ENTRY = 4 * KB
 # What was seen once may be chance; what was seen at least so often is not. By convention.
 REPEATED = 2
+WITNESSES_OF_A_LEAK = 2
+MOST_IN_EACH = 5
+MOMENTS_ENOUGH = 48
+FAR_MORE = 3.0
+LARGE = 64 * MB
+AT_BRINK = 0.85
+AT_LIMIT = 0.95
+FURTHEST = 1_000
 # Generations from which on a number of entries that fits the generations is no chance. Chosen: many
 # containers have up to a dozen entries from the beginning.
 BEYOND_CHANCE = 10

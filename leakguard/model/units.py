@@ -7,6 +7,8 @@ import re
 from leakguard.errors import UsageError, shown
 
 KB, MB, GB, TB = 10**3, 10**6, 10**9, 10**12
+#: Seconds.
+HOUR, DAY = 3_600, 86_400
 
 UNITS = {
     "b": 1, "kb": KB, "mb": MB, "gb": GB, "tb": TB,

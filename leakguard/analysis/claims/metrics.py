@@ -8,7 +8,7 @@ from leakguard.analysis.claims import Claim, strongest
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.knowledge import is_mapping
 from leakguard.analysis.ledger import RunLedger
-from leakguard.analysis.tolerance import MAJORITY, SAME_RATE, same
+from leakguard.analysis.tolerance import MAJORITY, OWN_SHARE, same
 
 #: Kinds of what the kernel counts one by one, for which objects of the program stand.
 RESOURCES = frozenset({"threads", "files", "children"})
@@ -36,7 +36,7 @@ def _handles(asked: MetricAsked) -> bool | None:
     return any(
         row.held_by is not None
         and growth.phase in (row.phase, None)
-        and any(same(g.rate or 0.0, growth.rate or 0.0, SAME_RATE) for g in (row.lead, *row.beside))
+        and any(same(g.rate or 0.0, growth.rate or 0.0, OWN_SHARE) for g in (row.lead, *row.beside))
         for row in ledger.rows
     ) or None  # fmt: skip
 

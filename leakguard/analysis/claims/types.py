@@ -11,12 +11,8 @@ from leakguard.analysis.group import is_programs, known_bytes
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.knowledge import place_of
 from leakguard.analysis.row import LedgerRow
-from leakguard.analysis.tolerance import MAJORITY, SAME_COUNT, same
+from leakguard.analysis.tolerance import MAJORITY, MOST_IN_EACH, SAME_COUNT, same
 from leakguard.model.census import GRAPH_NODE
-
-# The most builtin objects in each entry that are recognized by their number alone. Chosen: with a
-# larger factor, two growths that have nothing to do with each other would often fit by chance.
-_MOST_IN_EACH = 5
 
 
 class Room:
@@ -151,7 +147,7 @@ def _within_reach(asked: TypeAsked) -> Iterator[Room]:
 
 
 def _each_has(asked: TypeAsked, room: Room) -> bool:
-    lead, most = room.row.lead, 1 if is_programs(asked.growing) else _MOST_IN_EACH
+    lead, most = room.row.lead, 1 if is_programs(asked.growing) else MOST_IN_EACH
     gains = (lead, room.entries, asked.types.get(lead.name, lead))
     return any(
         same(asked.growing.rate or 0.0, times * (entries.rate or 0.0), SAME_COUNT)

@@ -6,32 +6,14 @@ import math
 from collections.abc import Sequence
 from functools import lru_cache
 from operator import mul
+from statistics import NormalDist
 from typing import NamedTuple
 
-# The median absolute deviation times 1.4826 estimates the standard deviation of normal noise.
-# Worth: halved 1 of 12, doubled 3.
-_NORMAL = 1.4826
-# The most samples that are judged; a longer series is averaged in blocks of neighbours. The 8,128
-# pairwise slopes of 128 samples take 2 ms, a whole judgement takes some 20 ms. A slope over 128
-# means is as precise as one over all values (to 0.01 % of its error).
-# Worth: halved 2 of 12, doubled 0.
-MOST_LOOKS = 128
-# 95 % of a normal distribution lie within this many standard deviations.
-# Worth: halved 1, doubled 1.
-_BETWEEN_95 = 1.96
-# A difference below this share of a number is a rounding error: a double has sixteen digits, and
-# sums of squares lose about half of them. Worth: halved 0, doubled 0.
-ROUNDING = 1e-9
-# The largest lag-1 correlation of residuals that is used. A correlation r widens a standard error
-# by sqrt((1 + r) / (1 - r)), so 0.9 widens it by sqrt(19), 4.4 times. Chosen: in few samples, more
-# correlation cannot be distinguished from a trend. Worth: halved 0, doubled 0.
-_MOST_ALIKE = 0.9
-# Risk of error of each one-sided t test. Chosen: a thousand series of noise show false growth four
-# times, and a second measurement must still confirm it. Worth: halved 0, doubled 2.
-RISK = 0.004
-# With a risk of error below this, a rise is probably not chance. Growth is only proven at a risk of
-# RISK. Chosen. Worth: halved 0, doubled 0.
-DOUBTFUL = 0.1
+from leakguard.analysis.series.tolerance import MOST_LOOKS, ROUNDING
+
+# Derived: the median absolute deviation times 1.4826 estimates the standard deviation of normal
+# noise, and 95 % of a normal distribution lie within 1.96 standard deviations.
+_NORMAL, _BETWEEN_95 = 1.0 / NormalDist().inv_cdf(0.75), NormalDist().inv_cdf(0.975)
 
 
 def median(ordered: Sequence[float]) -> float:
@@ -97,7 +79,7 @@ def line(times: Sequence[float], values: Sequence[float]) -> FittedLine:
     rest = [v - slope * t for t, v in zip(before, above, strict=True)]
     squares = math.fsum(map(mul, rest, rest))
     alike = math.fsum(map(mul, rest, rest[1:])) / squares if squares > 0.0 else 0.0
-    alike = min(_MOST_ALIKE, max(0.0, alike))
+    alike = max(0.0, alike)
     error = math.sqrt(squares / (n - 2) / energy * (1.0 + alike) / (1.0 - alike))
     return FittedLine(slope, error, mean)
 

@@ -10,26 +10,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Literal, NamedTuple
 
 from leakguard.analysis.facts.reason import Benign
-from leakguard.analysis.series.estimators import RISK, quantile
+from leakguard.analysis.series.estimators import quantile
+from leakguard.analysis.series.tolerance import FINEST_STEP, RISK, RISK_OF_TWO, TAUS
 from leakguard.analysis.series.wandering import Model, Pair, design, dot, solve
 
 Kind = Benign | Literal["growth"]
 
-# Risk of error of each one-sided t test with one degree of freedom (three samples). Chosen larger
-# than RISK, so that a count that rises twice by 11 objects or more is accepted as growth. With
-# RISK, only two rises by 32 would be accepted. Worth: halved 3, doubled 1 of 12.
-_RISK_OF_TWO = 0.0125
-# A residual below this share of the sum of squares is a rounding error. Worth: halved 0, doubled 0.
-_LEFT_BY_ROUNDING = 1e-12
-# _GRID is the largest factor between neighbouring time constants of the grid (``wandering._TAUS``).
-# The search between them stops at 0.1 % of a time constant (_FINEST_STEP), because smaller steps
-# change no score by a decisive amount.
-# Worth: _GRID halved 0, doubled 0; _FINEST_STEP halved 1 of 1, doubled 0.
-_GRID, _FINEST_STEP = 2.0, 1.001
+# Derived: the largest factor between neighbouring time constants of the grid.
+_GRID = max(longer / shorter for shorter, longer in pairwise(TAUS))
 
 
 class Fit(NamedTuple):
@@ -61,7 +53,7 @@ def price(freedom: int, parameters: int) -> float:
     for left in range(freedom - 1, freedom - parameters - 1, -1):
         if left < 1:
             return math.inf
-        t = quantile(_RISK_OF_TWO if left == 1 else RISK, left)
+        t = quantile(RISK_OF_TWO if left == 1 else RISK, left)
         total += freedom * math.log1p(t * t / left)
     return total
 
@@ -114,8 +106,8 @@ class Explanations:
         """Keep a fit if it is the best of its kind; return its score."""
         freedom = self._freedom
         least = self._least * (2.0 if model.walk else 1.0)
-        left, rounding = energy - explained, _LEFT_BY_ROUNDING * energy
-        variance = ((left if left > rounding else rounding) + least) / freedom
+        left = energy - explained
+        variance = ((left if left > 0.0 else 0.0) + least) / freedom
         if variance <= 0.0:
             return math.inf
         score = freedom * math.log(variance) + model.log_variance + price(freedom, parameters)
@@ -194,7 +186,7 @@ class Explanations:
     def _refine_tau(self) -> None:
         longest = self.design.times[-1]
         spread, tau = _GRID, self.best["saturation"].tau if "saturation" in self.best else None
-        while tau is not None and spread > _FINEST_STEP:
+        while tau is not None and spread > FINEST_STEP:
             spread = math.sqrt(spread)
             for near in (tau / spread, min(longest, tau * spread)):
                 curve = self.design.saturation(near)
@@ -211,7 +203,7 @@ class Explanations:
         for start in {0, growth.start or 0}:
             spread, tau = _GRID, growth.tau
             best = self._offer_warm_leak(start, tau)
-            while spread > _FINEST_STEP:
+            while spread > FINEST_STEP:
                 spread = math.sqrt(spread)
                 for near in (tau / spread, tau * spread):
                     score = self._offer_warm_leak(start, near)

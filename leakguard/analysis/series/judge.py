@@ -13,27 +13,21 @@ from dataclasses import replace
 from itertools import accumulate, pairwise
 
 from leakguard.analysis.facts.reason import Reason
-from leakguard.analysis.series import estimators, levels, sawtooth, shapes
-from leakguard.analysis.series.looks import OUTLIVES, Looks, checked, unit_of
+from leakguard.analysis.series import levels, sawtooth, shapes
+from leakguard.analysis.series.looks import Looks, checked, unit_of
+from leakguard.analysis.series.tolerance import (
+    ENOUGH,
+    FLAT,
+    LOOKS_FOR_TEETH,
+    OUTLIVES,
+    ROUNDING,
+    SET_UP,
+    WITH_GROWTH_IN_IT,
+)
 from leakguard.analysis.series.verdict import Plateau, SeriesVerdict, Shape
 from leakguard.analysis.series.weighed import doubtful, first_within, healthy, leak
 from leakguard.analysis.series.weighing import Weighing
 from leakguard.analysis.tolerance import FEWEST_LOOKS
-
-# A change at the start is set-up if it is more than this many times as large as every later change.
-# Chosen. Worth: halved 1 of 12, doubled 0.
-_SET_UP = 1.5
-# The fewest samples that must be left when the set-up is removed from a series of sizes. Derived:
-# three for a trend, and up to two that may belong to the end of the set-up.
-# Worth: halved 0, doubled 0.
-_AFTER_SET_UP = FEWEST_LOOKS + 2
-# This many consecutive changes, each larger than the one before, are acceleration. Derived: six
-# random changes are all positive in 1 of 2^6 = 64 cases, and in ascending order in 1 of 6! = 720
-# cases. Both happen in 1 of 46,000 cases. Worth: halved 1 of 12, doubled 0.
-_EVER_LARGER = 6
-# Growth may begin during the set-up. A change during the set-up is taken for growth if it is at
-# least 0.75 times and at most 4 times what the rate of growth adds in the same time. Chosen.
-_WITH_GROWTH_IN_IT = (0.75, 4.0)
 
 
 def judge_series(
@@ -87,7 +81,7 @@ def _judge(looks: Looks, warmup: int) -> SeriesVerdict:
         shapes.rest(looks.in_blocks())
         or _after_set_up(looks, warmup)
         or shapes.even_counts(looks)
-        or _falls_back(looks.in_blocks(sawtooth.LOOKS_FOR_TEETH))
+        or _falls_back(looks.in_blocks(LOOKS_FOR_TEETH))
         or _weighed_in_blocks(looks)
     )
 
@@ -108,12 +102,12 @@ def _after_set_up(looks: Looks, warmup: int) -> SeriesVerdict | None:
     None if the series has no set-up.
     """
     changes = looks.changes
-    most = min(warmup, len(looks) - (FEWEST_LOOKS if looks.integer else _AFTER_SET_UP))
+    most = min(warmup, len(looks) - (FEWEST_LOOKS if looks.integer else ENOUGH))
     if most < 1:
         return None
     paces = looks.paces
     rest = paces[most:]
-    first = [i for i, p in enumerate(paces[:most], 1) if abs(p) > _SET_UP * max(map(abs, rest))]
+    first = [i for i, p in enumerate(paces[:most], 1) if abs(p) > SET_UP * max(map(abs, rest))]
     if not first and looks.integer and len(set(rest)) == 1:
         first = [i for i, p in enumerate(paces[:most], 1) if p != rest[0]]
     if not first:
@@ -135,7 +129,7 @@ def _earlier(looks: Looks, skipped: Sequence[float], verdict: SeriesVerdict) -> 
         return verdict.started
     while first:
         share = (looks.times[first] - looks.times[first - 1]) * verdict.rate
-        if not _WITH_GROWTH_IN_IT[0] * share <= skipped[first - 1] <= _WITH_GROWTH_IN_IT[1] * share:
+        if not WITH_GROWTH_IN_IT[0] * share <= skipped[first - 1] <= WITH_GROWTH_IN_IT[1] * share:
             break
         first -= 1
     return math.ceil(looks.times[first + 1])
@@ -145,10 +139,10 @@ def _accelerates(looks: Looks) -> SeriesVerdict | None:
     """Return growth if each change exceeds the previous one, as no series that fills does."""
     paces = looks.paces
     first = len(paces) - 1
-    while first > 0 and paces[first - 1] * (1 + estimators.ROUNDING) < paces[first]:
+    while first > 0 and paces[first - 1] * (1 + ROUNDING) < paces[first]:
         first -= 1
     rates = [pace for pace in paces[first:] if pace > looks.noise_floor]
-    if len(rates) < _EVER_LARGER or looks.values[-1] < max(looks.values):
+    if len(rates) < ENOUGH or looks.values[-1] < max(looks.values):
         return None
     return looks.verdict(
         "growing",
@@ -168,9 +162,7 @@ def _falls_back(looks: Looks) -> SeriesVerdict | None:
     age, since = looks.times[-1] - begun[-1], looks.since(falls[-1])
     fell = (len(falls), len(looks))
     top = max(looks.values[: falls[-1]])
-    overtakes = max(since.values) > top + max(
-        shapes.FLAT * (top - min(looks.values)), looks.noise_floor
-    )
+    overtakes = max(since.values) > top + max(FLAT * (top - min(looks.values)), looks.noise_floor)
     if age >= OUTLIVES * longest and len(since) > FEWEST_LOOKS:
         verdict = _judge(since, 0)
         if verdict.growing != "yes" or overtakes:
@@ -193,12 +185,12 @@ def _falls_back(looks: Looks) -> SeriesVerdict | None:
 
 def _beneath(looks: Looks, falls: Sequence[int], floors: Looks) -> SeriesVerdict | None:
     """Return the verdict on the series without its teeth; None if too little is left."""
-    if len(floors) < levels.ENOUGH:
+    if len(floors) < ENOUGH:
         return None
     level = sawtooth.levelled(looks, falls, floors)
     if level is None:
         return _judge(floors, 0)
-    if level.span <= max(looks.noise_floor, estimators.ROUNDING * looks.span):
+    if level.span <= max(looks.noise_floor, ROUNDING * looks.span):
         return level.verdict("flat", "no")
     return _weighed(level.without_spikes().in_blocks())
 

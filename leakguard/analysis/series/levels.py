@@ -8,37 +8,15 @@ from itertools import pairwise
 
 from leakguard.analysis.series import estimators
 from leakguard.analysis.series.looks import Looks
-
-# The fewest teeth, or steps of a staircase, whose levels are judged as a series of their own. The
-# level of a tooth is its floor, and the level of a step is its tread. Chosen: two more than the
-# three values of a trend, because each level is known from a few samples only.
-# Worth: halved 5 of 12, doubled 1.
-ENOUGH = 5
-# The longest wait for a step may take this share of the length of a staircase. Derived: the fewest
-# even steps that form a series, five, take a fifth each. Worth: halved 0, doubled 0.
-_LONGEST_WAIT = 1.0 / ENOUGH
-# The most steps that may be events such as imports; more are a staircase, which leaks. Chosen.
-# Worth: halved 1 of 12, doubled 1.
-_EVENTS = 6
-# Without its four largest steps, a staircase must still rise by at least this share of its whole
-# rise. Otherwise the rise is a few single events. Chosen a little below one fifth, which is left
-# without four of five equal steps. Worth: halved 0, doubled 0.
-_BESIDE_LARGEST = 0.15
-# The most cuts (changes of level) at consecutive looks that count as one step: if looks are means
-# of neighbours, a mean within a step adds a cut. More are separate steps with short treads. Chosen.
-# Worth, on 23,786 recorded series: with any number, growth is no longer found in 26.
-# Worth: halved 0, doubled 0.
-_CUTS_OF_A_STEP = 3
-# Levels between cuts are level if their common slope is below a share of the slope of the whole
-# series, and below the whole by this many of its standard errors. A straight line meets neither,
-# because it rises as steeply between any cuts as over its whole length. Chosen.
-# Worth: _LEVEL_SHARE halved 0, doubled 0; _STANDARD_ERRORS halved 0, doubled 1.
-_LEVEL_SHARE, _STANDARD_ERRORS = 1.0 / 3.0, 3.0
-# Levels between cuts must fit a series better than a straight line does, by this factor in the
-# residual sum of squares. Measured on a dozen looks: up to 1.5 for noise, because the cuts are
-# chosen to fit the noise, and 3 for three even steps of five standard deviations.
-# Worth: halved 0, doubled 1.
-_CLOSER = 1.6
+from leakguard.analysis.series.tolerance import (
+    CLOSER,
+    ENOUGH,
+    LITTLE,
+    MAY_BE_CHANCE,
+    ROUNDING,
+    STANDARD_ERRORS,
+)
+from leakguard.analysis.tolerance import FEWEST_LOOKS, PLURALITY
 
 
 def shared_rise(looks: Looks, cuts: Sequence[int]) -> tuple[float, float]:
@@ -69,7 +47,7 @@ def level_cuts(values: Sequence[float], variance: float) -> list[int]:
     for value in values:
         sums.append(sums[-1] + value - centre)
         squares.append(squares[-1] + (value - centre) ** 2)
-    variance = max(variance, estimators.ROUNDING * squares[n] / n)
+    variance = max(variance, ROUNDING * squares[n] / n)
     cost_of_cut = 3.0 * math.log(n) * variance
     best, cut, places = [-cost_of_cut], [0], [0]
     for b in range(1, n + 1):
@@ -98,18 +76,18 @@ def ends(places: Sequence[int]) -> list[int]:
 def is_few_steps(looks: Looks) -> bool:
     """Return True if a series is level between a few cuts, though it rises as a whole."""
     cuts = _steps(looks)
-    if not 0 < len(cuts) <= _EVENTS:
+    if not 0 < len(cuts) <= MAY_BE_CHANCE:
         return False
     slope, _, mean = estimators.line(looks.times, looks.values)
     within, error = shared_rise(looks, cuts)
-    if within >= _LEVEL_SHARE * slope or within + _STANDARD_ERRORS * error >= slope:
+    if within >= PLURALITY * slope or within + STANDARD_ERRORS * error >= slope:
         return False
     pieces = zip(pairwise((0, *cuts, len(looks))), _levels(looks, cuts), strict=True)
     around_levels = math.fsum((v - m) ** 2 for (a, b), m in pieces for v in looks.values[a:b])
     middle = math.fsum(looks.times) / len(looks)
     rows = zip(looks.times, looks.values, strict=True)
     around_a_line = math.fsum((v - mean - slope * (t - middle)) ** 2 for t, v in rows)
-    return _CLOSER * around_levels < around_a_line
+    return CLOSER * around_levels < around_a_line
 
 
 def treads(looks: Looks) -> Looks | None:
@@ -120,7 +98,7 @@ def treads(looks: Looks) -> Looks | None:
     before, *levels = _levels(looks, whole)
     rises = sorted(b - a for a, b in pairwise((before, *levels)))
     # If fewer than five steps make nearly all of the gain, they are single events.
-    lone = math.fsum(rises[: 1 - ENOUGH]) < _BESIDE_LARGEST * math.fsum(rises)
+    lone = math.fsum(rises[: 1 - ENOUGH]) < LITTLE * math.fsum(rises)
     if lone or any(after <= before for before, after in pairwise(levels)):
         return None
     return looks.with_values(levels, [looks.times[i] for i in whole])
@@ -143,7 +121,7 @@ def _whole(looks: Looks, cuts: Sequence[int]) -> list[int]:
     begun = 0
     for i, cut in enumerate(cuts, 1):
         if i == len(cuts) or cuts[i] > cut + 1:
-            whole += cuts[begun:i] if i - begun > _CUTS_OF_A_STEP else [cut]
+            whole += cuts[begun:i] if i - begun > FEWEST_LOOKS else [cut]
             begun = i
     rises = [b - a for a, b in pairwise(_levels(looks, whole))]
     return [c for c, rise in zip(whole, rises, strict=True) if abs(rise) > looks.noise_floor]
@@ -158,6 +136,6 @@ def _evenly(looks: Looks, cuts: Sequence[int]) -> list[int]:
     for first in range(len(cuts)):
         begun = [looks.times[i] for i in cuts[first:]]
         waits = [b - a for a, b in pairwise((*begun, looks.times[-1]))]
-        if max(waits) <= _LONGEST_WAIT * (looks.times[-1] - begun[0] + waits[0]):
+        if ENOUGH * max(waits) <= looks.times[-1] - begun[0] + waits[0]:
             return list(cuts[first:]) if not first or len(begun) >= 2 * ENOUGH else []
     return []

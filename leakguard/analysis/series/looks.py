@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,34 +11,19 @@ from itertools import pairwise
 
 from leakguard.analysis.facts.reason import Reason
 from leakguard.analysis.series import estimators
+from leakguard.analysis.series.tolerance import (
+    COUNT_VARIANCE,
+    MISSING,
+    MOST_LOOKS,
+    OUTSTANDING,
+    RISK,
+    ROUNDING,
+)
 from leakguard.analysis.series.verdict import Growing, Plateau, SeriesVerdict, Shape
 from leakguard.analysis.tolerance import FEWEST_LOOKS, MAJORITY, OWN_SHARE
 
-# A spike or a jump of this many standard deviations stands out: by chance once in two million
-# samples. Worth: halved 1 of 12, doubled 3.
-OUTSTANDING = 5.0
-# A rest must last this many times as long as the longest pause before it, and a last rise this many
-# times as long as the longest tooth. Chosen. Worth: halved 1 of 12, doubled 0.
-OUTLIVES = 2.0
-# The least variance that is assumed for a count. Chosen so that few small rises may be chance:
-# three rises by 1 have a risk of error of 0.036, which is not accepted. Five rises by 1 have a risk
-# of 0.0037, which is accepted as growth (``explanations.RISK`` is 0.004).
-# Worth: halved 0, doubled 1.
-_COUNT_VARIANCE = 0.08
-# A noise floor stands for two standard deviations, so a quarter of its square is the variance.
-# Worth: halved 1 of 12, doubled 0.
-_FLOOR_VARIANCE = 0.25
-# The smallest slope that would have been detected, in standard errors of the slope. Chosen above
-# the 2.7 standard errors that a t test with many samples and a risk of 0.004 requires.
-# Worth: halved 0, doubled 0.
-_SEEN = 4.0
-# Confidence in growth that n changes show is 1 - 0.8 / n: 0.6 for two changes, 0.89 for seven. The
-# confidence in other verdicts is fixed. Chosen, not calibrated: reports only display it.
-_MISSING = 0.8
+# Confidence in a verdict without growth. Chosen, not calibrated: reports only display it.
 _CONFIDENCE: dict[Growing, float] = {"no": 0.9, "cannot tell": 0.4}
-# Between these values, squares and their products neither overflow nor underflow.
-# Worth: _SMALLEST_SQUARED halved 0, doubled 0; _LARGEST_SQUARED halved 0, doubled 0.
-_SMALLEST_SQUARED, _LARGEST_SQUARED = 1e-60, 1e60
 
 
 @dataclass(frozen=True)
@@ -88,9 +74,12 @@ class Looks:
 
     @property
     def least_variance(self) -> float:
-        """The lower bound of a value's variance, from the noise floor and the type (count)."""
-        of_a_count = _COUNT_VARIANCE if self.integer else 0.0
-        return of_a_count + _FLOOR_VARIANCE * self.noise_floor**2
+        """The lower bound of a value's variance, from the type (count) and the noise floor.
+
+        The floor stands for two standard deviations.
+        """
+        of_a_count = COUNT_VARIANCE if self.integer else 0.0
+        return of_a_count + (0.5 * self.noise_floor) ** 2
 
     def of(self, places: Iterable[int]) -> Looks:
         """Return the looks at the given indexes."""
@@ -106,7 +95,7 @@ class Looks:
         at = self.times if times is None else times
         return Looks(at, values, self.integer, self.noise_floor)
 
-    def in_blocks(self, most: int = estimators.MOST_LOOKS) -> Looks:
+    def in_blocks(self, most: int = MOST_LOOKS) -> Looks:
         """Return at most ``most`` looks: the means of equal blocks of neighbours."""
         block = -(-len(self) // most)
         if block == 1:
@@ -121,7 +110,7 @@ class Looks:
         sawtooth is therefore no spike. The first and the last value are kept, because a jump cannot
         be distinguished from a spike there.
         """
-        least = OUTSTANDING * max(self.spread, estimators.ROUNDING * self.span)
+        least = OUTSTANDING * max(self.spread, ROUNDING * self.span)
         cleaned = list(self.values)
         for i in range(1, len(self) - 1):
             before, after = self.values[i] - self.values[i - 1], self.values[i] - self.values[i + 1]
@@ -151,7 +140,7 @@ class Looks:
             return []
         beyond = self.beyond()
         least = max(OUTSTANDING * estimators.spread(beyond), share * self.span, self.noise_floor)
-        least = max(least, estimators.ROUNDING * self.span)
+        least = max(least, ROUNDING * self.span)
         return [(i, height) for i, height in enumerate(beyond, 1) if abs(height) >= least > 0.0]
 
     def verdict(
@@ -171,7 +160,8 @@ class Looks:
         if detectable is None:
             n = len(self)
             error = self.spread * math.sqrt(estimators.slope_variance(n)) / self.gap if n else 0.0
-            detectable = max(_SEEN * error, self.noise_floor / max(1.0, self.length))
+            least = estimators.quantile(RISK, max(1, n - 2)) * error
+            detectable = max(least, self.noise_floor / max(1.0, self.length))
         if more_rounds is None:
             missing = FEWEST_LOOKS - len(self)
             more_rounds = self.gap * (missing if missing > 0 else max(2, len(self) // 4))
@@ -184,7 +174,7 @@ class Looks:
             plateau=plateau,
             detectable=detectable if len(self) >= FEWEST_LOOKS else math.inf,
             more_rounds=max(1, math.ceil(more_rounds)) if growing == "cannot tell" else None,
-            confidence=_CONFIDENCE.get(growing, 1.0 - _MISSING / max(1, len(self) - 1)),
+            confidence=_CONFIDENCE.get(growing, 1.0 - MISSING / max(1, len(self) - 1)),
             reason=() if why is None else (why,),
         )
 
@@ -220,7 +210,6 @@ def checked(
 
 def unit_of(series: Sequence[float]) -> float:
     """Return the unit to divide by: 1, or for extreme numbers a power of two near their peak."""
-    peak = max(map(abs, series), default=0.0)
-    if peak == 0.0 or _SMALLEST_SQUARED < peak < _LARGEST_SQUARED:
-        return 1.0
-    return math.ldexp(1.0, math.frexp(peak)[1] - 1)
+    exponent = math.frexp(max(map(abs, series), default=0.0))[1]
+    # Squares of the others and their products neither overflow nor underflow.
+    return 1.0 if abs(exponent) < sys.float_info.max_exp // 5 else math.ldexp(1.0, exponent - 1)

@@ -7,19 +7,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from leakguard.analysis.series import estimators
-from leakguard.analysis.series.levels import ENOUGH, ends, level_cuts, shared_rise
+from leakguard.analysis.series.levels import ends, level_cuts, shared_rise
 from leakguard.analysis.series.looks import Looks
+from leakguard.analysis.series.tolerance import ENOUGH, FLAT
 from leakguard.analysis.tolerance import MAJORITY
-
-# Hidden falls appear when the common rise of the teeth is subtracted. They are higher than this
-# share of the median height of the visible falls; a smaller fall is only a bend of the series.
-# Chosen below a quarter: if teeth last 5 to 20 generations, the lowest is a quarter as high as the
-# highest. Worth: halved 0, doubled 0.
-_HIDDEN_FALL = 0.2
-# The most samples in which teeth are searched; a longer series is averaged in blocks of neighbours.
-# Chosen larger than the 128 samples of other judgements, because averaging hides teeth. The search
-# takes up to 30 ms. Worth: halved 0, doubled 0.
-LOOKS_FOR_TEETH = 512
 
 
 def teeth(looks: Looks) -> list[int]:
@@ -50,7 +41,7 @@ def _hidden_teeth(looks: Looks, falls: Sequence[int]) -> list[int]:
     means = [math.fsum(flat[a:b]) / (b - a) for a, b in bounds]
     heights = [before - after for before, after in pairwise(means)]
     evident = estimators.median(sorted(-changes[fall - 1] for fall in falls))
-    return ends([c for c, h in zip(cuts, heights, strict=True) if h > _HIDDEN_FALL * evident])
+    return ends([c for c, h in zip(cuts, heights, strict=True) if h > FLAT * evident])
 
 
 def floors(looks: Looks, falls: Sequence[int]) -> Looks:

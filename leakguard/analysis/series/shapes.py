@@ -13,22 +13,20 @@ from itertools import pairwise
 
 from leakguard.analysis.facts.reason import Reason
 from leakguard.analysis.series import estimators
-from leakguard.analysis.series.looks import OUTLIVES, OUTSTANDING, Looks
+from leakguard.analysis.series.looks import Looks
 from leakguard.analysis.series.sawtooth import teeth
+from leakguard.analysis.series.tolerance import (
+    DOUBTFUL,
+    FLAT,
+    LITTLE,
+    NEAR_SHARE,
+    OUTLIVES,
+    OUTSTANDING,
+    RISK,
+    ROUNDING,
+)
 from leakguard.analysis.series.verdict import Plateau, SeriesVerdict, Shape
 from leakguard.analysis.tolerance import FEWEST_LOOKS, MAJORITY, NEARLY_ALL, OWN_SHARE
-
-# A rise below this share counts as flat. A tail is flat if its slope is significantly below this
-# share of the rate just before the tail. A whole series is flat if its rise is below this share of
-# its span. Chosen. Worth: halved 0, doubled 0.
-FLAT = 0.25
-# A rest (a flat tail of a series that had grown) must be longer than a pause in growth: at least
-# this share of the run, and OUTLIVES times the longest pause before the rest. Chosen.
-# Worth: halved 0, doubled 3.
-REST = 0.125
-# A value has reached a level if it is within this share of the rise to it. By convention, a
-# saturation ends with 5 % of the way left. Worth: halved 1 of 12, doubled 2 of 12.
-NEAR_SHARE = 0.05
 
 
 def never_rose(looks: Looks) -> bool:
@@ -78,15 +76,15 @@ def rest(looks: Looks) -> SeriesVerdict | None:
 
 
 def _is_flat(tail: Looks, pace: float) -> bool:
-    if tail.span <= max(tail.noise_floor, estimators.ROUNDING * pace):
+    if tail.span <= max(tail.noise_floor, ROUNDING * pace):
         return True
     if len(tail) < FEWEST_LOOKS:
         return False
     fitted = estimators.line(tail.times, tail.values)
     freedom = len(tail) - 2
-    surely = fitted.slope + estimators.quantile(estimators.RISK, freedom) * fitted.error
+    surely = fitted.slope + estimators.quantile(RISK, freedom) * fitted.error
     return surely <= FLAT * pace and fitted.slope <= (
-        estimators.quantile(estimators.DOUBTFUL, freedom) * fitted.error
+        estimators.quantile(DOUBTFUL, freedom) * fitted.error
     )
 
 
@@ -105,7 +103,7 @@ def _reached(looks: Looks, tail: Looks) -> tuple[int, float]:
 
 def _is_long(looks: Looks, first: int) -> bool:
     idle = looks.times[-1] - looks.times[first]
-    least = max(REST * looks.length, OUTLIVES * longest_pause(looks, first))
+    least = max(LITTLE * looks.length, OUTLIVES * longest_pause(looks, first))
     return idle >= least and (len(looks) - first > FEWEST_LOOKS or one_dominates(looks.changes))
 
 

@@ -16,28 +16,7 @@ from functools import lru_cache
 from itertools import pairwise
 from operator import mul
 
-from leakguard.analysis.series.estimators import ROUNDING
-
-# A noise model is white noise plus a level that takes random steps. Its ratio is the variance of
-# the step in one mean gap, divided by the variance of the white noise: 0 is pure white noise,
-# infinity is a pure random walk. Chosen as powers of ten: closer ratios change the log likelihood
-# of 100 samples by less than 1.
-_RATIOS = (0.0, 0.001, 0.01, 0.1, 1.0, math.inf)
-NOISES = len(_RATIOS)
-# The number of positions, evenly over the run, at which a ramp may start or end. Chosen: the cost
-# of a fit grows with the square of this number. Worth: halved 2, doubled 0.
-PLACES = 16
-# Time constants of a saturation as multiples of the run's length, each at most twice the previous
-# time constant. Chosen: few, because each time constant adds fits, and time constants in between
-# are fitted later (``Explanations.refine``).
-_TAUS = (0.02, 0.04, 0.07, 0.12, 0.2, 0.33, 0.5, 0.75, 1.0)
-# The longest time constant of a warm-up, as a share of the run. Chosen: 86 % of the warm-up is over
-# after two time constants, at 0.4 of the run. The other 0.6 of the run then shows whether memory
-# leaks. Worth: halved 1, doubled 0.
-WARM_UP = 0.2
-# The fewest changes that growth must show if it starts after the first sample. Chosen: a buffer
-# that only begins to fill changes its size three times.
-_LATE = 4
+from leakguard.analysis.series.tolerance import ENOUGH, PLACES, RATIOS, ROUNDING, TAUS, WARM_UP
 
 
 def dot(one: Iterable[float], other: Iterable[float]) -> float:
@@ -75,12 +54,12 @@ class Design:
         n, last = len(times), times[-1]
         places = sorted({round(i * n / PLACES) for i in range(PLACES - 1)})
         self.starts = [s for s in places if s == 0 or s < n - 2]
-        self.growing = sum(s == 0 or s + _LATE < n for s in self.starts[:-2] or [0])
-        self.taus = [tau * last for tau in _TAUS if tau * last > 0.5 * times[1]]
+        self.growing = sum(s == 0 or s + ENOUGH <= n for s in self.starts[:-2] or [0])
+        self.taus = [tau * last for tau in TAUS if tau * last > 0.5 * times[1]]
         self.warm_ups = sum(tau <= WARM_UP * last for tau in self.taus)
         self.curves = [self.ramp(start) for start in self.starts]
         self.curves += [self.saturation(tau) for tau in self.taus]
-        self.models = tuple(Model(self, ratio) for ratio in _RATIOS)
+        self.models = tuple(Model(self, ratio) for ratio in RATIOS)
 
     def ramp(self, start: int) -> list[float]:
         """Return a line that is 0 up to look ``start`` and then rises by one per mean gap."""

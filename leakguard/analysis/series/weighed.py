@@ -8,9 +8,9 @@ from leakguard.analysis.facts.reason import Reason
 from leakguard.analysis.series import shapes
 from leakguard.analysis.series.explanations import Fit, Kind
 from leakguard.analysis.series.looks import Looks
+from leakguard.analysis.series.tolerance import FLAT, LITTLE, PLACES, WARM_UP
 from leakguard.analysis.series.verdict import Growing, Plateau, SeriesVerdict, Shape
-from leakguard.analysis.series.wandering import PLACES, WARM_UP
-from leakguard.analysis.series.weighing import OVER, Weighing
+from leakguard.analysis.series.weighing import Weighing
 from leakguard.analysis.tolerance import FEWEST_LOOKS
 
 
@@ -114,7 +114,7 @@ def _nearly_over(weighing: Weighing, growth: Fit) -> SeriesVerdict | None:
     if found is None or not weighing.saturates(growth):
         return None
     looks, (plateau, left) = weighing.looks, found
-    if left > OVER and looks.changes[-1] > OVER * max(looks.changes):
+    if left > LITTLE and looks.changes[-1] > LITTLE * max(looks.changes):
         return None
     least = weighing.detectable(weighing.best["wandering"])
     return looks.verdict("filling", "no", plateau=plateau, detectable=least)
@@ -130,12 +130,12 @@ def healthy(weighing: Weighing) -> SeriesVerdict:
         return doubtful(weighing, growth, "filling" if weighing.slows(growth) else "growing")
     shape, plateau, end = _shape(weighing, kind, fit), None, fit.end or 0
     age = looks.times[-1] - looks.times[end]
-    over = len(looks) - end > FEWEST_LOOKS and age >= shapes.REST * looks.length
+    over = len(looks) - end > FEWEST_LOOKS and age >= LITTLE * looks.length
     if kind == "fill":
         full = looks.since(end)
         plateau = Plateau(math.fsum(full.values) / len(full), math.ceil(full.times[0]))
     if kind == "saturation" and (found := weighing.plateau()):
-        plateau, over = found[0], found[1] <= OVER
+        plateau, over = found[0], found[1] <= LITTLE
     growing: Growing = "no" if over or kind == "wandering" else "cannot tell"
     return looks.verdict(shape, growing, plateau=plateau, detectable=weighing.detectable(fit))
 
@@ -144,7 +144,7 @@ def _shape(weighing: Weighing, kind: Kind, fit: Fit) -> Shape:
     looks = weighing.looks
     quarter = max(1, len(looks) // 4)
     risen = (math.fsum(looks.values[-quarter:]) - math.fsum(looks.values[:quarter])) / quarter
-    if kind == "wandering" or risen < shapes.FLAT * looks.span:
+    if kind == "wandering" or risen < FLAT * looks.span:
         return shapes.quiet_shape(looks)
     if kind != "saturation":
         return "filling" if kind == "fill" else "step"

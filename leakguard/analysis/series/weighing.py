@@ -5,60 +5,35 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import accumulate
+from statistics import NormalDist
 
 from leakguard.analysis.facts.reason import Benign
 from leakguard.analysis.series import estimators
 from leakguard.analysis.series.explanations import Explanations, Fit, price
 from leakguard.analysis.series.looks import Looks
-from leakguard.analysis.series.shapes import NEAR_SHARE
+from leakguard.analysis.series.tolerance import (
+    DOUBTFUL,
+    EXACT,
+    LOSS,
+    MAY_BE_CHANCE,
+    MOST_LOSS,
+    NEAR_SHARE,
+    RATIOS,
+    RISK,
+    STEP_IN_TIME,
+)
 from leakguard.analysis.series.verdict import Plateau
-from leakguard.analysis.series.wandering import NOISES
-from leakguard.analysis.tolerance import FEWEST_LOOKS
+from leakguard.analysis.tolerance import BEYOND_CHANCE, FEWEST_LOOKS, NEARLY_ALL
 
-# Growth may slow down a little. Its last slope may be below its first slope by a share that depends
-# on the number of samples.
-# _LOSS: this share per sample from the third sample on, so 2.5 % for three samples and 30 % for 14.
-# Chosen.
-# _MOST_LOSS: the largest share, from the 14th sample on. Measured: growth of 0.2 standard
-# deviations per sample over 100 samples loses less than 30 % in 99 of 100 runs. A saturation whose
-# time constant is the length of the run loses more than 30 % in 99 of 100 runs.
-# Worth: _LOSS halved 1 of 12, doubled 0; _MOST_LOSS halved 1 of 12, doubled 1.
-_LOSS, _MOST_LOSS = 0.025, 0.3
-# A bend counts if it exceeds this many standard errors: noise alone does so in less than one run in
-# five (the 80 % point of a normal distribution). Chosen. Worth: halved 0, doubled 1 of 12.
-_BEND_ERRORS = 0.84
-# A few samples cannot distinguish random drift from white noise, so a short series is judged under
-# a pure random walk only, which makes growth hardest to prove. Both numbers of samples are chosen.
-# _LOOKS_FOR_NOISE: counts are judged under all noise models from this many samples on.
-# _LOOKS_THAT_WANDER: sizes are judged under the pure random walk only up to this many samples. Each
-# further sample admits one more noise model, with less drift, so that the verdict does not jump.
-# Worth: _LOOKS_FOR_NOISE halved 1, doubled 0; _LOOKS_THAT_WANDER halved 0, doubled 0.
-_LOOKS_FOR_NOISE, _LOOKS_THAT_WANDER = 10, 6
-# A saturation is over if at most this share of its height is still to come (after 1.9 time
-# constants). Chosen. Worth: halved 0, doubled 1 of 12.
-OVER = 0.15
-# After this many time constants, a warm-up no longer moves the value. Chosen: 1.8 % of the height
-# of the warm-up is left. Worth: halved 0, doubled 0.
-_TAUS_OF_WARM_UP = 4.0
-# If a step during growth lies within this first share of the samples, only the samples after the
-# step give the rate. A later step is subtracted, and all samples give the rate. Chosen.
-# Worth: halved 0, doubled 1 of 12.
-_STEP_IN_TIME = 0.7
-# Every value has at least this variance, in units of the squared span. A deviation of 0.03 % of the
-# span (the square root) is therefore no reason to reject a shape. Chosen.
-# Worth: halved 0, doubled 0.
-_EXACT = 1e-7
-# Decimal digits to which the time of a sample is rounded, in units of the mean gap between samples.
-# Series with equal distances between samples then have exactly equal times, and share one cached
-# table of curves (``wandering.design``). Chosen. Worth: halved 0, doubled 0.
-_GAP_DIGITS = 9
+# Derived: noise alone bends a series by more standard errors in less than one run in five.
+_BEND_ERRORS = NormalDist().inv_cdf(NEARLY_ALL)
 
 
 def _noises(looks: Looks) -> int:
     """Return how many noise models may explain the looks; a single one is a pure random walk."""
     if looks.integer:
-        return 1 if len(looks) < _LOOKS_FOR_NOISE else NOISES
-    return min(NOISES, max(1, len(looks) - _LOOKS_THAT_WANDER + 1))
+        return 1 if len(looks) < BEYOND_CHANCE else len(RATIOS)
+    return min(len(RATIOS), max(1, len(looks) - MAY_BE_CHANCE + 1))
 
 
 class Weighing:
@@ -76,7 +51,7 @@ class Weighing:
         self._gap = looks.gap
         self._span = self.looks.span or 1.0
         begun, first = looks.times[0], self.looks.values[0]
-        times = tuple(round((t - begun) / self._gap, _GAP_DIGITS) for t in looks.times)
+        times = tuple(round((t - begun) / self._gap, 9) for t in looks.times)
         # Scaled to a span of 1, so that squares stay finite.
         values = [(value - first) / self._span for value in self.looks.values]
         least = math.sqrt(self.looks.least_variance) / self._span
@@ -87,7 +62,7 @@ class Weighing:
             times,
             values,
             sorted({_largest_shift(values), *(i + 1 for i in largest)}),
-            min(least, 1.0 / _EXACT) ** 2 + _EXACT,
+            min(least, 1.0 / EXACT) ** 2 + EXACT,
             noises=_noises(self.looks),
         )
         self.best = self._explanations.best
@@ -119,7 +94,7 @@ class Weighing:
         growth, freedom = self.growth, len(self.looks) - 1
         if growth is None:
             return False
-        t = estimators.quantile(estimators.DOUBTFUL, max(1, freedom - 1))
+        t = estimators.quantile(DOUBTFUL, max(1, freedom - 1))
         doubtful = freedom * math.log1p(t * t / max(1, freedom - 1))
         gained = self.lead["wandering"] + price(freedom, growth.parameters)
         return gained > doubtful * growth.parameters
@@ -128,9 +103,9 @@ class Weighing:
         """Return the look from which only growth, and no warm-up or step, moves the value."""
         n, start = len(self.looks), growth.start or 0
         if growth.tau is not None:
-            over = self.looks.times[0] + _TAUS_OF_WARM_UP * growth.tau * self._gap
+            over = self.looks.times[0] + math.log(1.0 / NEAR_SHARE) * growth.tau * self._gap
             start = max(start, min(sum(t < over for t in self.looks.times), n // 2))
-        if growth.end is not None and growth.end < _STEP_IN_TIME * n:
+        if growth.end is not None and growth.end < STEP_IN_TIME * n:
             start = max(start, growth.end)
         return start
 
@@ -143,7 +118,7 @@ class Weighing:
         if growth.tau is not None:
             begun, tau = looks.times[0], growth.tau * self._gap
             curve = [-math.exp(-(t - begun) / tau) for t in looks.times]
-        elif growth.end is not None and _STEP_IN_TIME * n <= growth.end < n - FEWEST_LOOKS:
+        elif growth.end is not None and STEP_IN_TIME * n <= growth.end < n - FEWEST_LOOKS:
             # Too few looks follow a later step to show that growth continues.
             curve = [float(i >= growth.end) for i in range(n)]
         if curve is not None:
@@ -162,7 +137,7 @@ class Weighing:
         grown = self.grown(growth)
         if len(grown) < FEWEST_LOOKS:
             return True
-        least = 1.0 - min(_MOST_LOSS, _LOSS * (len(grown) - 2))
+        least = 1.0 - min(MOST_LOSS, LOSS * (len(grown) - 2))
         ratio, error = estimators.bend(grown.times, grown.values, grown.least_variance)
         return ratio < least and ratio + _BEND_ERRORS * error < 1.0
 
@@ -174,7 +149,7 @@ class Weighing:
 
     def detectable(self, fit: Fit) -> float:
         """Return the smallest rate per generation that would be accepted under a fit's noise."""
-        t = estimators.quantile(estimators.RISK, max(1, len(self.looks) - 2))
+        t = estimators.quantile(RISK, max(1, len(self.looks) - 2))
         return t * self._span * math.sqrt(fit.variance / fit.model.energy[0]) / self._gap
 
     def plateau(self) -> tuple[Plateau, float] | None:

@@ -18,9 +18,9 @@ from leakguard.analysis.tolerance import (
     BYTES_FLOOR,
     FEWEST_LOOKS,
     MAJORITY,
+    OWN_SHARE,
     PLURALITY,
     REPEATED,
-    SAME_RATE,
 )
 from leakguard.model import Holder
 from leakguard.model.holder import ELEMENT
@@ -100,7 +100,7 @@ def _as_memory_does(case: Case, container: Growth, seen: History) -> Growth | No
     if container.bound is not None or (container.rate or 0.0) <= 0:
         return None
     size, whole = container.bytes_rate or 0.0, memory.verdict.rate
-    fits = PLURALITY * whole <= size <= (1 + SAME_RATE) * whole
+    fits = PLURALITY * whole <= size <= (1 + OWN_SHARE) * whole
     return replace(container, since=memory.started_at) if fits else None
 
 

@@ -12,16 +12,14 @@ from statistics import median
 from leakguard.analysis.case import Case
 from leakguard.analysis.facts.measured import WaitingGarbage
 from leakguard.analysis.growth import Evidence, Growth
-from leakguard.analysis.tolerance import MAJORITY, REPEATED, SEEN_AGAIN
-from leakguard.model.units import MB
-
-# Garbage is a cost worth reporting if a collection frees this many bytes, and half as many as the
-# live memory after it. Chosen: a run that needs half as much memory again needs a larger machine.
-_LARGE = 16 * MB
+from leakguard.analysis.tolerance import LARGE, MAJORITY, REPEATED, SEEN_AGAIN
 
 
 def garbage(case: Case) -> list[Growth]:
-    """Return the garbage that waits for the collector, if it is large relative to live memory."""
+    """Return the garbage that waits for the collector, if it is large relative to live memory.
+
+    A run that needs half as much memory again needs a larger machine.
+    """
     memory = case.memory()
     collected = case.timeline.metric("gc_collected").by_generation
     if memory is None or memory.grows:
@@ -31,7 +29,7 @@ def garbage(case: Case) -> list[Growth]:
     freed = {
         then: (before - after, after)
         for (_, before, freed_before), (then, after, freed_since) in pairwise(known)
-        if freed_since > freed_before and before - after >= max(_LARGE, MAJORITY * after)
+        if freed_since > freed_before and before - after >= max(LARGE, MAJORITY * after)
     }
     return [_cost(case, memory.series.name, freed)] if len(freed) >= REPEATED else []
 

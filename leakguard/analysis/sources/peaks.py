@@ -11,16 +11,8 @@ from statistics import median
 from leakguard.analysis.case import Case
 from leakguard.analysis.facts.measured import BriefPeak
 from leakguard.analysis.growth import Evidence, Growth
-from leakguard.analysis.tolerance import MAJORITY, REPEATED, SEEN_AGAIN
+from leakguard.analysis.tolerance import AT_BRINK, LARGE, MAJORITY, REPEATED, SEEN_AGAIN
 from leakguard.model import Snapshot
-from leakguard.model.units import MB
-
-# The least number of bytes by which a reported peak exceeds the start and the end of its phase.
-# Chosen.
-_LARGE_PEAK = 64 * MB
-# A peak that reaches this share of the memory limit is reported even if it is less than half of the
-# memory at the start. Chosen.
-_NEAR_LIMIT = 0.9
 
 
 def peaks(case: Case) -> list[Growth]:
@@ -62,9 +54,10 @@ def _excess(snapshot: Snapshot) -> float | None:
 
 
 def _is_high(case: Case, snapshot: Snapshot, over: float) -> bool:
+    """Return whether a peak is high beside the memory at the start, or near the limit."""
     held, limit = snapshot.entry.get("rss", 0), case.run.info.memory_limit
-    near = limit is not None and snapshot.metrics.get("peak", 0) >= _NEAR_LIMIT * limit
-    return over >= _LARGE_PEAK and (over >= MAJORITY * held or near)
+    near = limit is not None and snapshot.metrics.get("peak", 0) >= AT_BRINK * limit
+    return over >= LARGE and (over >= MAJORITY * held or near)
 
 
 def _growth(station: str | None, snapshots: dict[int, Snapshot], high: dict[int, float]) -> Growth:
