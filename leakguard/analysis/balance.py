@@ -18,14 +18,9 @@ from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.live_memory import extended
 from leakguard.analysis.pace import daily
 from leakguard.analysis.row import LedgerRow, born_elsewhere
-from leakguard.analysis.tolerance import MAJORITY, PLURALITY
+from leakguard.analysis.tolerance import MAJORITY, PLURALITY, WENT_ON_SHARE
 from leakguard.model.balance import Balance
 from leakguard.model.finding import Kind
-
-# The least share of the growth of live memory that is told as a rest if a line left it in none of
-# the holders. Below, it may be a part of what a holder keeps and the walk did not count. Worth, on
-# 595 recorded runs: without it ten parts of other findings are told, with a tenth three.
-_MADE_BY_A_LINE = 0.25
 
 # Kinds of growth that are not part of the live memory of this process.
 _ELSEWHERE: frozenset[Kind] = frozenset(
@@ -91,14 +86,15 @@ def unexplained(
 ) -> LedgerRow | None:
     """Return the unexplained rest as a row, if objects became larger by as much.
 
-    Else it is a row if it is a large share, or if a line made it.
+    Else it is a row if it is a large share, or a smaller one that a line left in none of the
+    holders. What is smaller still may be what the walk did not count of them.
     """
     rest = balance.rest
     apart = replace(growth, rate=rest, bytes_rate=rest, interval=None)
     larger = extended(case, apart, {name for row in rows for name in _types_of(row)})
     if larger is not None and larger.holder is not None:
         return LedgerRow(larger, phase=growth.phase, bytes_rate=rest)
-    if rest < _MADE_BY_A_LINE * balance.growth:
+    if rest < WENT_ON_SHARE * balance.growth:
         return None
     if rest < PLURALITY * balance.growth and born_elsewhere(case, rest, rows) is None:
         return None

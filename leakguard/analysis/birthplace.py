@@ -10,15 +10,13 @@ from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from typing import NamedTuple, TypeAlias
 
-from leakguard.analysis.tolerance import MAJORITY, NEARLY_ALL, REPEATED
+from leakguard.analysis.tolerance import MAJORITY, NEARLY_ALL, ONE_IN_A_HUNDRED, REPEATED
 from leakguard.model import Holder, Run, Snapshot
 from leakguard.model.births import Birthplace, Births
 from leakguard.model.code_line import code_line, written
 from leakguard.model.holder import ELEMENT
 from leakguard.model.residue import Residue, generations, residue
 
-# A chance of at most one in a hundred is none, as for ``model.residue``. By convention.
-_ONE_IN_A_HUNDRED = 0.01
 # The largest block in bytes to which the intervals of ``Births`` apply (``SMALL`` in births.h).
 _SMALL_BLOCK = 512
 
@@ -184,7 +182,7 @@ class RunBirths:
             return False
         samples = births.share * size / max(births.interval, births.native_interval)
         is_small = size <= _SMALL_BLOCK * holder.entries
-        return is_small and math.exp(-samples) <= _ONE_IN_A_HUNDRED
+        return is_small and math.exp(-samples) <= ONE_IN_A_HUNDRED
 
     def is_late(self, path: str) -> bool:
         """Return whether births show that nothing in a container comes from the first generations.
@@ -200,7 +198,7 @@ class RunBirths:
         rounds = _rounds(self._run, look[0].generation)
         first = min(cohort.round for cohort in cohorts)
         samples = sum(cohort.samples for cohort in cohorts)
-        return 0 < first < rounds and (1 - first / rounds) ** samples <= _ONE_IN_A_HUNDRED
+        return 0 < first < rounds and (1 - first / rounds) ** samples <= ONE_IN_A_HUNDRED
 
     def of_bytes(
         self, rate: float, told: Container[str | None] = (), holders: Iterable[str] = ()

@@ -25,7 +25,6 @@ from leakguard.analysis.tolerance import (
     FEWEST_LOOKS,
     MAJORITY,
     MATERIAL_BYTES,
-    MATERIAL_SHARE,
     NOTABLE_BYTES,
     NOTABLE_COUNTED,
 )
@@ -54,7 +53,7 @@ def undecided(case: Case, cleared: Sequence[Harmless], found: Sequence[Finding])
         return slow
     if (unseen := _risen_unseen(memory, cleared, found)) is not None:
         return unseen
-    material = _material(memory)
+    material = MATERIAL_BYTES
     allocated = case.metric("heap_in_use")
     # A smaller undecided rate is reported if the bytes of the C allocator grow for certain. Live
     # memory consists of these bytes and of Python's memory. It is then undecided only because looks
@@ -65,11 +64,6 @@ def undecided(case: Case, cleared: Sequence[Harmless], found: Sequence[Finding])
         return MayLevelOff(memory.series.name, verdict.rate, verdict.more_rounds)
     handles = next(filter(None, map(partial(_rising_handles, case), RESOURCES)), None)
     return handles or _rising_when_cut(case, memory, cleared, found)
-
-
-def _material(memory: Judged) -> float:
-    """Return the bytes from which growth that is not decided needs a stated doubt."""
-    return max(MATERIAL_BYTES, MATERIAL_SHARE * memory.series.values[-1])
 
 
 def _slowly_rising(
@@ -99,7 +93,7 @@ def _risen_unseen(
     series = memory.series
     lasted = series.generations[-1] - series.generations[-2]
     rose = series.values[-1] - max(series.values[:-1])
-    if memory.grows or lasted < FEWEST_LOOKS or rose < _material(memory):
+    if memory.grows or lasted < FEWEST_LOOKS or rose < MATERIAL_BYTES:
         return None
     told = [c for c in cleared if not is_trifle(c, memory)]
     if _explained(told, found) * lasted >= MAJORITY * rose:

@@ -27,9 +27,6 @@ from leakguard.model import Finding, Holder, Hop, Proof, Run
 # A finding is named after one type (``LedgerRow.lead``). This is the most other types that it also
 # names, because they grow for the same reason. Chosen: three fit on one line.
 _COMPANIONS = 3
-# Hex digits of a fingerprint (48 bits). Among a million findings, the probability that two share a
-# fingerprint is 1 in 560.
-_HEX_DIGITS = 12
 
 
 def named(case: Case, row: LedgerRow) -> Finding:
@@ -98,9 +95,12 @@ def with_library(finding: Finding, packages: Mapping[str, str]) -> Finding:
 
 
 def fingerprint(*parts: str | None) -> str:
-    """Return twelve hex digits that depend only on ``parts``, which must not hold addresses."""
+    """Return twelve hex digits that depend only on ``parts``, which must not hold addresses.
+
+    Among a million findings, two share their digits with a probability of 1 in 560.
+    """
     text = "\n".join(part or "" for part in parts)
-    return hashlib.sha256(text.encode()).hexdigest()[:_HEX_DIGITS]
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def _proof(case: Case, holder: Holder | None) -> Proof | None:

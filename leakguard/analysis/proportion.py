@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from leakguard.analysis.tolerance import FEWEST_LOOKS, OWN_SHARE
+from leakguard.analysis.tolerance import FEWEST_LOOKS, OWN_SHARE, WENT_ON_SHARE
 
 
 def rise_together(one: Sequence[float], other: Sequence[float]) -> bool:
@@ -16,7 +16,7 @@ def rise_together(one: Sequence[float], other: Sequence[float]) -> bool:
     """
     if len(one) < FEWEST_LOOKS or one[-1] <= one[0] or other[-1] <= other[0]:
         return False
-    return 1 - max(_shares(other)) >= OWN_SHARE >= apart(one, other)
+    return 1 - max(_shares(other)) >= OWN_SHARE and apart(one, other) <= WENT_ON_SHARE
 
 
 def apart(one: Sequence[float], other: Sequence[float]) -> float:

@@ -8,9 +8,6 @@ from leakguard.analysis.words import unknown as words
 from leakguard.model import Census, Run, Snapshot
 from leakguard.model.ledger import PARTS, Ledger
 
-# The most generations that the history of a long run shows. Chosen.
-_POINTS = 60
-
 
 def ledger(run: Run) -> Ledger | None:
     """Return the growth of RSS from the baseline to the latest generation with a census, by part.
@@ -22,7 +19,7 @@ def ledger(run: Run) -> Ledger | None:
     return None if before is None or after is None else _between(run, before, after)
 
 
-def ledger_history(run: Run, most: int = _POINTS) -> tuple[Ledger, ...]:
+def ledger_history(run: Run, most: int = 60) -> tuple[Ledger, ...]:
     """Return the ledger at each generation with a census, or at no more than ``most`` of these."""
     before = run.baseline
     ends = [s for s in run.generation_ends() if s is not before and _is_sized(s)]

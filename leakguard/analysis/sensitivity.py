@@ -8,17 +8,13 @@ from dataclasses import replace
 from leakguard.analysis.case import Case, Judged
 from leakguard.analysis.tolerance import BYTES_FLOOR, NOTABLE_BYTES, NOTABLE_TOTAL, notable
 
-# To find the least rate that is reported, a first rate is doubled at most this many times. Chosen:
-# the first rate is near the noise, and a leak of 2^12 (4,096) times the noise cannot go undetected.
-_DOUBLINGS = 12
-
 
 def least_told(case: Case) -> float | None:
     """Return the least detectable growth of live memory, in bytes per generation; None if unknown.
 
-    The verdict would report a leak of twice this rate. The rate is found by doubling, so it is
-    exact to a factor of two. In a run whose memory already grows, nothing can be tried, and the
-    limit is the one that noise and length of the run allow.
+    The verdict would report a leak of twice this rate. The rate is found by doubling, up to all of
+    the memory, so it is exact to a factor of two. In a run whose memory already grows, nothing can
+    be tried, and the limit is the one that noise and length of the run allow.
     """
     memory = case.memory()
     if memory is None or not 0 < memory.verdict.detectable < math.inf:
@@ -27,8 +23,10 @@ def least_told(case: Case) -> float | None:
     rate = max(memory.verdict.detectable, min(NOTABLE_BYTES, NOTABLE_TOTAL / max(rounds, 1)))
     if memory.grows:
         return rate
-    tried = (rate * 2**times for times in range(_DOUBLINGS))
-    return next((rate for rate in tried if _tells(case, memory, 2 * rate)), None)
+    most = max(memory.series.values)
+    while rate < most and not _tells(case, memory, 2 * rate):
+        rate *= 2
+    return rate if rate < most else None
 
 
 def _tells(case: Case, memory: Judged, rate: float) -> bool:

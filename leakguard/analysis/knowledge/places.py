@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from leakguard.analysis.knowledge.advice import KEPT_EXCEPTION
 from leakguard.analysis.knowledge.handles import POOLS
-from leakguard.analysis.tolerance import MAJORITY
+from leakguard.analysis.tolerance import MAJORITY, NEARBY_TYPES
 from leakguard.model import Holder
 from leakguard.model.finding import Kind
 
@@ -331,13 +331,10 @@ PLACES: tuple[Place, ...] = (
     ),
 )
 
-# How many hops before the container are examined. Chosen: types further away are unrelated to it.
-_NEARBY_TYPES = 4
-
 
 def place_of(holder: Holder) -> Place | None:
     """Return the first place that matches a container; None if none does."""
-    types = [holder.element, *(hop.type for hop in holder.trace[-_NEARBY_TYPES:])]
+    types = [holder.element, *(hop.type for hop in holder.trace[-NEARBY_TYPES:])]
     return next((place for place in PLACES if place.fits(holder.path, types)), None)
 
 

@@ -26,16 +26,12 @@ from leakguard.analysis.timeline import GPU_MEMORY, LIVE_MEMORY
 from leakguard.analysis.tolerance import (
     BYTES_FLOOR,
     MAJORITY,
+    MANY_THREADS,
     MATERIAL_BYTES,
     NOTABLE_BYTES,
     WENT_ON_SHARE,
     notable,
 )
-
-# From this many threads on, arenas are the likely cause of held memory. glibc gives each thread an
-# arena, up to eight times as many as cores (mallopt(3), M_ARENA_MAX): sixteen on a machine with two
-# cores.
-_MANY_THREADS = 16
 
 
 def metrics(case: Case) -> list[Growth]:
@@ -115,7 +111,7 @@ def _held_free(case: Case, held: Judged) -> HeldFree:
 
 def _held_fix(case: Case, held: Judged) -> Advice:
     threads = case.metric("threads")
-    many = threads is not None and threads.series.values[-1] >= _MANY_THREADS
+    many = threads is not None and threads.series.values[-1] >= MANY_THREADS
     return "many arenas" if many else "held free"
 
 

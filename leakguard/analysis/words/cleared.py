@@ -15,7 +15,6 @@ _LEVELS = {
     "sawtooth": "rises and comes back down",
     "transient": "rose for a while and came back down",
 }
-_THOUSAND = 1000
 
 
 def cleared(growth: Harmless) -> Cleared:
@@ -46,7 +45,7 @@ def _why(growth: Harmless) -> str:
                 f"{held_by}: too little here to tell whether it goes on"
             )
         case h.FewBytes(rate):
-            after = format_bytes(_THOUSAND * rate)
+            after = format_bytes(1000 * rate)
             each = f"{name} gains {format_bytes(rate)} per generation"
             return f"{each}: {after} after a thousand of them"
         case h.LittleMemory(rate, so_far, daily):
