@@ -12,7 +12,7 @@ from statistics import median
 from leakguard.analysis.case import Case
 from leakguard.analysis.facts.measured import WaitingGarbage
 from leakguard.analysis.growth import Evidence, Growth
-from leakguard.analysis.tolerance import LARGE, MAJORITY, REPEATED, SEEN_AGAIN
+from leakguard.analysis.tolerance import GARBAGE, MAJORITY, REPEATED, SEEN_AGAIN
 
 
 def garbage(case: Case) -> list[Growth]:
@@ -29,7 +29,7 @@ def garbage(case: Case) -> list[Growth]:
     freed = {
         then: (before - after, after)
         for (_, before, freed_before), (then, after, freed_since) in pairwise(known)
-        if freed_since > freed_before and before - after >= max(LARGE, MAJORITY * after)
+        if freed_since > freed_before and before - after >= max(GARBAGE, MAJORITY * after)
     }
     return [_cost(case, memory.series.name, freed)] if len(freed) >= REPEATED else []
 
