@@ -7,8 +7,7 @@ A line passes through these modules in order:
 ``block``     collects the lines of each framed block, whatever is printed between them
 ``record``    unpacks the lines of the run file with which a guard's blocks end; the rest of such a
               block is not needed
-``snapshot``  reads the rows of a ``MEMORY SNAPSHOT``, ``exact`` the numbers to the byte that
-              earlier guards wrote at its end; ``table`` reads the trend and the growth
+``snapshot``  reads the rows of a ``MEMORY SNAPSHOT``; ``table`` reads the trend and the growth
 ``one_line``  reads ``RAM: 35.2 GB``, ``Generation 3 / 25`` and similar lines without a block; the
               words for memory are in ``spellings``, ``spelled`` reads the numbers after them
 ``tool_table``  reads what ``kubectl top``, ``docker stats``, ``top``, ``nvidia-smi`` and others

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections import ChainMap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import NamedTuple
 
-from leakguard.model import Gauge, LargeObject, Snapshot, TypeCount, Watched
-from leakguard.model.snapshot import Collection, Expectation, Moment, Site
-from leakguard.store.textlog.exact import Exact
+from leakguard.model import Census, Gauge, LargeObject, Snapshot, TypeCount, Watched
+from leakguard.model.snapshot import Moment
 from leakguard.store.textlog.record import Record
 
 
@@ -117,7 +115,6 @@ class Draft:
     is_single: bool = False
     whole: bool = False
     threshold: int | None = None
-    exact: Exact | None = None
     record: Record | None = None
     ranks: dict[str, int] = field(default_factory=dict)
 
@@ -164,19 +161,6 @@ class Draft:
         """True if the draft has any number."""
         return bool(self.metrics or self.watched or self.gauges)
 
-    def add_exact(self, exact: Exact) -> None:
-        """Add what an earlier guard wrote to the byte; it replaces the rounded values."""
-        if not exact.metrics:
-            return
-        self.exact = exact
-        self.metrics |= exact.metrics
-        if "rss" in exact.metrics:
-            self.step = 1
-        if exact.moment is not None:
-            generation, label = exact.generation, self.label
-            after = label.partition(": After ")[2] or label if generation is not None else label
-            self.place = When(exact.moment, after if exact.moment == "phase" else None, generation)
-
     def add_record(self, record: Record | None) -> None:
         """Add what a guard recorded; it replaces all that was read from the rows."""
         if record is None:
@@ -187,7 +171,7 @@ class Draft:
 
     def add_count(self, name: str, count: int) -> None:
         """Add the live count of a type, unless this moment's own block already gave it."""
-        if name in self.watched or self.exact is not None or self.record is not None:
+        if name in self.watched or self.record is not None:
             return
         known = CENSUS_TYPES.get(name) or _BARE_TYPES.get(name)
         if known is None:
@@ -195,51 +179,25 @@ class Draft:
         else:
             self.types.setdefault(known, count)
 
-    def snapshot(self, serial: int, start: datetime | None, whole: WholeTypes) -> Snapshot:
+    def snapshot(self, serial: int, start: datetime | None) -> Snapshot:
         """Return the snapshot of the rows; ``start`` is the time of the run's first snapshot."""
-        exact = self.exact or Exact()
         return Snapshot(
             serial,
             self.label,
             *self.place,
-            seconds=_seconds(start, self.time) if exact.seconds is None else exact.seconds,
+            seconds=_seconds(start, self.time),
             metrics=self.metrics,
-            entry=exact.entry,
-            phases=exact.phases,
             gauges=self.gauges,
-            watched={whole.names.get(name, name): seen for name, seen in self.watched.items()},
-            census=exact.census(whole.types_of(self), tuple(self.large)),
-            change=exact.change or None,
-            holders=exact.holders(),
-            expectations=exact.found_of(Expectation),
-            collection=next(iter(exact.found_of(Collection)), None),
-            sites=exact.found_of(Site),
+            watched=self.watched,
+            census=self._census(),
             extra={title: tuple(lines) for title, lines in self.extra.items()},
-            taken=exact.taken,
         )
 
-
-class WholeTypes:
-    """The run's first census, as far as later blocks report it, and the full names of classes."""
-
-    def __init__(self, drafts: Iterable[Draft]) -> None:
-        """Collect what the blocks of one run say about its beginning."""
-        self.names: dict[str, str] = {}
-        self._first: dict[str, TypeCount] = {}
-        for exact in (draft.exact for draft in drafts if draft.exact is not None):
-            self.names |= exact.names
-            for name, (_, before) in (exact.types or {}).items():
-                self._first.setdefault(name, before)
-
-    def types_of(self, draft: Draft) -> Mapping[str, TypeCount]:
-        """Return the counts of a moment; a type that its block omits is as in the first census."""
-        counts = {name: TypeCount(count) for name, count in draft.types.items()}
-        exact = draft.exact
-        if exact is None or exact.types is None:
-            return counts
-        own = {name: now for name, (now, _) in exact.types.items()}
-        # ChainMap's signature requires mutable maps, although nothing here changes them.
-        return ChainMap(own, self._first, counts) if exact.all_types else ChainMap(own, counts)
+    def _census(self) -> Census | None:
+        if not (self.types or self.large):
+            return None
+        types = {name: TypeCount(count) for name, count in self.types.items()}
+        return Census(types, complete=False, large=tuple(self.large))
 
 
 def _seconds(start: datetime | None, time: datetime | None) -> float | None:

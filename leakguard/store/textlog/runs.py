@@ -17,7 +17,6 @@ from leakguard.store.textlog.line import Speaker
 from leakguard.store.textlog.moment import (
     NO_ROUNDS,
     Draft,
-    WholeTypes,
     best_spelled,
     parse_label,
     settle,
@@ -334,11 +333,10 @@ def _run(info: RunInfo, part: Part, place: tuple[int, int], notes: tuple[str, ..
 def _snapshots(points: Sequence[Draft]) -> Iterator[Snapshot]:
     """Yield the snapshots: as they were recorded or, without a record, as their rows say."""
     start = next((point.time for point in points if point.time is not None), None)
-    types = WholeTypes(points)
     recorded = iter(whole(point.record.snapshot for point in points if point.record is not None))
     for serial, point in enumerate(points):
         if point.record is None:
-            yield point.snapshot(serial, start, types)
+            yield point.snapshot(serial, start)
         else:
             yield replace(next(recorded), serial=serial)
 

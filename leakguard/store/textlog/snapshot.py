@@ -8,7 +8,6 @@ import re
 from leakguard.model import Gauge, LargeObject, Watched
 from leakguard.store.spellings import NUMBER
 from leakguard.store.textlog.block import Block, without_pictograph
-from leakguard.store.textlog.exact import SECTIONS, Exact
 from leakguard.store.textlog.line import when
 from leakguard.store.textlog.moment import CENSUS_TYPES, Draft
 from leakguard.store.textlog.number import (
@@ -53,7 +52,6 @@ def read_snapshot(block: Block) -> Draft | None:
     draft = reader.draft
     draft.time = when(block.prefix.text)
     draft.quoted, draft.whole = block.quoted, not block.cut
-    draft.add_exact(reader.exact)
     draft.add_record(read_record(reader.packed) if reader.packed else None)
     return draft if "rss" in draft.metrics else None
 
@@ -63,7 +61,6 @@ class _Reader:
 
     def __init__(self, draft: Draft) -> None:
         self.draft = draft
-        self.exact = Exact()
         self.packed: list[str] = []
         self._section = ""
         self._title = ""
@@ -75,10 +72,6 @@ class _Reader:
         indent = payload[:1].isspace()
         if indent and self._section == SECTION:
             self.packed.append(payload.strip())
-            return
-        if indent and self._section in SECTIONS:
-            if whole:
-                self.exact.take(self._section, payload.strip())
             return
         if indent and whole and self._section == "object counts" and self._take_object(payload):
             return

@@ -22,7 +22,6 @@ from leakguard.render.log_block import snapshot_block
 from leakguard.store import load_runs, schema
 from leakguard.store.textlog import record
 
-EXACT_NUMBERS = Path(__file__).parent / "logs" / "exact_numbers.log"
 REPORTS = Path(__file__).parents[3] / "reports"
 ROW = re.compile(r"^ {3}([\w-]{40,})$", re.MULTILINE)
 
@@ -176,16 +175,3 @@ def test_rows_of_a_record_are_no_longer_than_a_log_reader_takes():
     rows = ROW.findall(block)
     assert len(rows) > 2
     assert max(map(len, block.splitlines())) < 2000
-
-
-def test_log_with_the_exact_numbers_of_an_earlier_version_is_read_as_it_was():
-    (run,) = load_runs(EXACT_NUMBERS)
-    report = diagnose(run)
-    (finding,) = report.findings
-    assert (finding.type, finding.phase, finding.started_at) == (ENV, "evaluate", 1)
-    assert finding.created_at == "train.py:12 in make"
-    told = run.snapshots[1]
-    assert (told.metrics["rss"], told.moment) == (1_016_000_000, "phase")
-    assert told.phases["evaluate"].times == 3
-    assert told.holders[0].path == "__main__.Trainer.envs"
-    assert told.holders[0].born[0].place == "train.py:12"
