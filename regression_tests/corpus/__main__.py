@@ -151,10 +151,8 @@ def _looks(options: argparse.Namespace) -> int:
     values = {
         name: float(value) for name, _, value in (text.partition("=") for text in options.set)
     }
-    told_so = []
     with looks.changed(values):
-        for run, its in loaded(keys):
-            told_so.append(looks.judged_as_planned(keys[run], its))
+        told_so = list(looks.replay((keys[run], its) for run, its in unpack() if run in keys))
     counts = markdown(sums([one for one, _ in told_so]))
     text = f"{looks.told(planned for _, planned in told_so)}\n\n{counts}"
     print(text)

@@ -7,9 +7,13 @@ others are left out.
 
 from __future__ import annotations
 
+import multiprocessing
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
 from statistics import median
 from unittest import mock
 
@@ -20,7 +24,8 @@ from leakguard.live.inquiry import Inquiry
 from leakguard.live.policy import Depth, LoopSoFar
 from leakguard.live.purse import Prices, Purse
 from leakguard.model import Holder, Run, Snapshot
-from regression_tests.corpus.judge import Judged, judged
+from regression_tests.corpus.archive import Files
+from regression_tests.corpus.judge import PROCESSES, Judged, judged, load
 from regression_tests.corpus.keys import Key
 
 # A recorded look stands for a planned one if it is no further away than this share of the
@@ -49,14 +54,15 @@ class Replanned:
     """What the policy does in a run.
 
     Attributes:
-        kept: the run without the looks that it would not have taken.
+        kept: the run without the looks that it would not have taken; None where only counts are
+            wanted.
         censuses: how many it would have taken.
         holders: how many of them it would have taken on to the holders.
         seconds: what all of them cost, at the run's own prices.
         share: ``seconds`` as a share of the program's time.
     """
 
-    kept: Run
+    kept: Run | None
     censuses: int = 0
     holders: int = 0
     seconds: float = 0.0
@@ -84,10 +90,25 @@ def changed(values: Mapping[str, float]) -> Iterator[None]:
             patch.stop()
 
 
+def replay(runs: Iterable[tuple[Key, Files]]) -> Iterator[tuple[Judged, Replanned]]:
+    """Yield what is said of each run with the looks of the policy, as they come ready."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        multiprocessing.get_context("fork").Pool(PROCESSES) as pool,
+    ):
+        yield from pool.imap_unordered(partial(_replayed, Path(folder)), runs)
+
+
+def _replayed(folder: Path, told: tuple[Key, Files]) -> tuple[Judged, Replanned]:
+    key, files = told
+    judged, planned = judged_as_planned(key, load(files, folder))
+    return judged, replace(planned, kept=None)  # it is large, and only counts are wanted
+
+
 def judged_as_planned(key: Key, run: Run) -> tuple[Judged, Replanned]:
     """Return what is said of a run with the looks of the policy."""
     planned = plan(run)
-    return judged(key, leakguard.diagnose(planned.kept)), planned
+    return judged(key, leakguard.diagnose(planned.kept or run)), planned
 
 
 def plan(run: Run) -> Replanned:
