@@ -87,7 +87,7 @@ class LeakGuard:
             log_every: write the blocks of every n-th generation only.
             large_object: objects of this size and more are listed one by one.
             max_overhead: share of wall time that looks at the heap may cost, 0.01 or ``"1%"``; a
-                short run may cost 0.3 s of CPU or three looks instead, and 1 % of its time (at most
+                short run may cost 0.3 s of CPU or three looks instead, and 5 % of its time (at most
                 a second) more while memory rises; ``leakguard.live.purse`` says it all. None
                 looks at every generation, whatever it costs.
             on_signal: answer this signal (for example ``"SIGUSR1"``) with a look at who holds

@@ -126,10 +126,11 @@ def gains_of_rounds(rounds: OuterRounds, whole: Timeline, metric: str) -> Gains 
         return None
     values = series.by_generation
     of = [rounds.of_generation[g] for g in known]
+    changed = {i for i in range(1, len(of)) if of[i] != of[i - 1]}
     if rounds.is_evaluation:
-        changed = {i for i, g in enumerate(known) if i and _evaluates(whole.ends[g])}
+        # One that began in a generation that was passed over has no phase in a recorded one.
+        changed |= {i for i, g in enumerate(known) if i and _evaluates(whole.ends[g])}
     else:
-        changed = {i for i in range(1, len(of)) if of[i] != of[i - 1]}
         # The end of a round may lie in the generation before, with all that happens there.
         changed |= {i - 1 for i in changed if i > 1}
         changed |= {len(of) - 1}

@@ -28,8 +28,9 @@ from leakguard.live.policy import Depth, Knowledge
 FIXED_SECONDS = 0.3
 #: While something rises, a run may spend the share ``RISING_SHARE`` of the program's time in
 #: addition, but at most ``RISING_SECONDS``. Most trainings fill a buffer for minutes, so memory
-#: rises without a leak. Chosen: the guard then takes less than 2 % of a training of a minute.
-RISING_SHARE, RISING_SECONDS = 0.01, 1.0
+#: rises without a leak. Chosen: the guard then takes less than 2 % of a training of a minute, and a
+#: run of 2 s can pay for one more look after each of three late rises.
+RISING_SHARE, RISING_SECONDS = 0.05, 1.0
 #: Seconds that a run may spend once objects grow. Measured: in a small program, a census takes 6 ms
 #: and a look at holders 27 ms; on a machine that is half as fast, both together take 66 ms. Chosen:
 #: 0.6 s pay for nine censuses and nine looks at holders on the slower machine.

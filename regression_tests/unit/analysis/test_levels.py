@@ -125,6 +125,15 @@ def test_phase_tells_a_validation_at_the_end_of_an_epoch_from_the_epoch(phase, w
     assert told(run) == ("leak", [("__main__.kept[*]", words)])
 
 
+def test_validation_in_a_generation_that_was_passed_over_counts():
+    run = run_of(validation, 100, outer=validations, kept_at=(30, 60, 90), phases=validates)
+    shots = [replace(s, passed=1) if s.generation == 61 else s for s in run.snapshots]
+    passed_over = replace(run, snapshots=tuple(s for s in shots if s.generation != 60))
+    verdict, found = told(passed_over)
+    assert verdict == "leak"
+    assert found == [("__main__.kept[*]", "at each validation, +5.0 MB each")]
+
+
 def test_two_steps_without_a_holder_are_a_suspicion_and_three_are_a_leak():
     two = run_of(validation, 65, outer=validations, phases=validates)
     three = run_of(validation, 100, outer=validations, phases=validates)
