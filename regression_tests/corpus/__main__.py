@@ -148,16 +148,19 @@ def _balance(options: argparse.Namespace) -> int:
 
 def _looks(options: argparse.Namespace) -> int:
     keys = {run: key for run, key in read_keys().items() if options.only in run}
-    values = {
-        name: float(value) for name, _, value in (text.partition("=") for text in options.set)
-    }
-    with looks.changed(values):
-        told_so = list(looks.replay((keys[run], its) for run, its in unpack() if run in keys))
-    counts = markdown(sums([one for one, _ in told_so]))
-    text = f"{looks.told(planned for _, planned in told_so)}\n\n{counts}"
-    print(text)
+    runs = [(keys[run], its) for run, its in unpack() if run in keys]
+    rows = [
+        looks.row("the run", looks.replay(runs, looks.as_recorded)),
+        looks.row("the policy", looks.replay(runs)),
+    ]
+    for text in options.set:
+        name, _, value = text.partition("=")
+        with looks.changed({name: float(value)}):
+            rows.append(looks.row(text, looks.replay(runs)))
+    counts = markdown(rows, looks.HEAD)
+    print(counts)
     if options.out is not None:
-        options.out.write_text(f"{text}\n{LEGEND}", encoding="utf-8")
+        options.out.write_text(f"{counts}\n{looks.LEGEND}", encoding="utf-8")
     return 0
 
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import multiprocessing
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from statistics import median
+from typing import TypeAlias
 from unittest import mock
 
 import leakguard
@@ -27,6 +28,8 @@ from leakguard.model import Holder, Run, Snapshot
 from regression_tests.corpus.archive import Files
 from regression_tests.corpus.judge import PROCESSES, Judged, judged, load
 from regression_tests.corpus.keys import Key
+from regression_tests.corpus.table import HEAD as ALL
+from regression_tests.corpus.table import sums
 
 # A recorded look stands for a planned one if it is no further away than this share of the
 # generations so far.
@@ -34,7 +37,10 @@ _NEAR = 0.25
 # Prices of a run in which no look of a depth was recorded, in seconds.
 _USUAL = {Depth.CENSUS: 0.02, Depth.HOLDERS: 0.08}
 _BLOCKS = 1_000_000
-_SMALLEST_SHARE = 0.01
+# The columns of what was found: of the runs that are open, and of those that are set aside.
+SUMS = ("found", "holder", "phase", "start", "line", "accused", "strangers")
+# A run lasts at least so many seconds.
+_SHORTEST = 0.01
 
 
 @dataclass
@@ -50,23 +56,22 @@ class _Meter:
 
 
 @dataclass(frozen=True)
-class Replanned:
-    """What the policy does in a run.
+class Spent:
+    """What the looks of one run cost.
 
     Attributes:
-        kept: the run without the looks that it would not have taken; None where only counts are
-            wanted.
-        censuses: how many it would have taken.
-        holders: how many of them it would have taken on to the holders.
-        seconds: what all of them cost, at the run's own prices.
-        share: ``seconds`` as a share of the program's time.
+        censuses: how many looks there were.
+        holders: how many of them went on to the holders.
+        share: seconds of all of them, at the run's own prices, as a share of the program's time.
     """
 
-    kept: Run | None
     censuses: int = 0
     holders: int = 0
-    seconds: float = 0.0
     share: float = 0.0
+
+
+#: Returns a run without the looks that would not have been taken, and what the others cost.
+Planner: TypeAlias = "Callable[[Run], tuple[Run, Spent]]"
 
 
 @contextmanager
@@ -90,36 +95,32 @@ def changed(values: Mapping[str, float]) -> Iterator[None]:
             patch.stop()
 
 
-def replay(runs: Iterable[tuple[Key, Files]]) -> Iterator[tuple[Judged, Replanned]]:
-    """Yield what is said of each run with the looks of the policy, as they come ready."""
+def replay(
+    runs: Iterable[tuple[Key, Files]], planner: Planner | None = None
+) -> Iterator[tuple[Judged, Spent]]:
+    """Yield what is said of each run with the looks of a planner, as they come ready."""
     with (
         tempfile.TemporaryDirectory() as folder,
         multiprocessing.get_context("fork").Pool(PROCESSES) as pool,
     ):
-        yield from pool.imap_unordered(partial(_replayed, Path(folder)), runs)
+        yield from pool.imap_unordered(partial(_replayed, Path(folder), planner or plan), runs)
 
 
-def _replayed(folder: Path, told: tuple[Key, Files]) -> tuple[Judged, Replanned]:
+def _replayed(folder: Path, planner: Planner, told: tuple[Key, Files]) -> tuple[Judged, Spent]:
     key, files = told
-    judged, planned = judged_as_planned(key, load(files, folder))
-    return judged, replace(planned, kept=None)  # it is large, and only counts are wanted
+    kept, spent = planner(load(files, folder))
+    return judged(key, leakguard.diagnose(kept)), spent
 
 
-def judged_as_planned(key: Key, run: Run) -> tuple[Judged, Replanned]:
-    """Return what is said of a run with the looks of the policy."""
-    planned = plan(run)
-    return judged(key, leakguard.diagnose(planned.kept or run)), planned
-
-
-def plan(run: Run) -> Replanned:
+def plan(run: Run) -> tuple[Run, Spent]:
     """Ask the policy at each generation's end of a run; leave out what it would not have seen."""
     ends = [shot for shot in run.snapshots if shot.moment == "generation"]
     if run.info.max_overhead is None or not ends:
-        return Replanned(run)
+        return run, Spent()
     replay = _Replay(run, ends)
     for index in range(len(ends)):
         replay.at_end(index)
-    return replay.planned()
+    return replay.kept(), replay.spent()
 
 
 @dataclass
@@ -180,14 +181,15 @@ class _Replay:
         near = [n for n in self.recorded if abs(n - index) <= _NEAR * (index + 1)]
         return min(near, key=lambda n: abs(n - index), default=None)
 
-    def planned(self) -> Replanned:
-        """Return the run without the looks that were not taken, and what the others cost."""
+    def kept(self) -> Run:
+        """Return the run without the looks that were not taken."""
+        return replace(self.run, snapshots=tuple(self._thinned()))
+
+    def spent(self) -> Spent:
+        """Return what the looks cost."""
         seconds = sum(self.prices[depth] for depth in self.looks)
-        time = max(self.meter.program, _SMALLEST_SHARE)
-        censuses = self.looks.count(Depth.CENSUS)
-        kept = replace(self.run, snapshots=tuple(self._thinned()))
-        holders = self.looks.count(Depth.HOLDERS)
-        return Replanned(kept, censuses, holders, seconds, seconds / time)
+        counts = (self.looks.count(depth) for depth in (Depth.CENSUS, Depth.HOLDERS))
+        return Spent(*counts, seconds / max(self.meter.program, _SHORTEST))
 
     def _thinned(self) -> Iterator[Snapshot]:
         numbers = {id(end): number for number, end in enumerate(self.ends)}
@@ -228,12 +230,40 @@ def _since(before: Mapping[str, Holder], holder: Holder) -> Holder:
     return replace(holder, before=earlier.entries, streak=streak)
 
 
-def told(planned: Iterable[Replanned]) -> str:
-    """Return the counts of looks in a line."""
-    plans = [one for one in planned if one.censuses]
-    shares = sorted(one.share for one in plans)
+LEGEND = """
+Each recorded run is judged with the looks that it had, and with those that `live.policy` would have
+taken, also with another value of one of its numbers. **Share**: what the looks take of the
+program's time, at the run's own prices, in the run in the middle; runs were played beside others.
+The rest counts as `table.md` does, of the runs that are open and of those that are set aside. A
+planned look where no look was recorded nearby is lost, so that less is found than in a real run.
+"""
+HEAD = ("looks of", "censuses", "holders", "share", "nine in ten below", *SUMS)
+
+
+def row(name: str, replayed: Iterable[tuple[Judged, Spent]]) -> tuple[str, ...]:
+    """Return how many looks were taken in all runs, at which share of a run, and what was found."""
+    answers = list(replayed)
+    costs = [spent for _, spent in answers]
+    shares = sorted(spent.share for spent in costs)
+    all_and_aside = list(sums(judged for judged, _ in answers))[-2:]
+    found = dict(zip(ALL, zip(*all_and_aside, strict=True), strict=True))
     return (
-        f"{sum(p.censuses for p in plans):,} censuses and {sum(p.holders for p in plans):,} looks "
-        f"at holders in {len(plans)} runs, which take {median(shares):.1%} of a run in the middle, "
-        f"and less than {shares[int(0.9 * len(shares))]:.0%} of nine runs in ten"
+        name,
+        f"{sum(spent.censuses for spent in costs):,}",
+        f"{sum(spent.holders for spent in costs):,}",
+        f"{median(shares):.1%}",
+        f"{shares[int(0.9 * len(shares))]:.0%}",
+        *(", ".join(found[column]) for column in SUMS),
     )
+
+
+def as_recorded(run: Run) -> tuple[Run, Spent]:
+    """Return a run with all of its own looks, and what they cost."""
+    ends = [shot for shot in run.snapshots if shot.moment == "generation"]
+    if run.info.max_overhead is None or not ends:
+        return run, Spent()
+    replay = _Replay(run, ends)
+    replay.meter.program = max((ends[-1].seconds or 0.0) - (ends[-1].cost.total or 0.0), 0.0)
+    for end in ends:
+        replay.looks += [d for d in (Depth.CENSUS, Depth.HOLDERS) if d <= end.cost.tier]
+    return run, replay.spent()
