@@ -269,7 +269,7 @@ def _be_a_copy(
     sys.dont_write_bytecode = False
     from leakguard.launch.attach import sight
 
-    sight.answer(folder, question, seconds)
+    sight.answer(folder, question, ANSWER, seconds)
     posix._exit(0)
 
 

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leakguard.capture.probe import Probe, measure, reason_of
-from leakguard.launch.attach.bootstrap import ANSWER
 
 if TYPE_CHECKING:
     from leakguard.capture.heap import PathMemory
@@ -26,15 +25,15 @@ if TYPE_CHECKING:
 _MEMORY = "memory"
 
 
-def answer(folder: str, question: dict[str, Any], seconds: float) -> None:
-    """Answer a question in a file of ``folder``, within ``seconds`` of CPU time."""
+def answer(folder: str, question: dict[str, Any], into: str, seconds: float) -> None:
+    """Answer a question in the file ``into`` of ``folder``, within ``seconds`` of CPU time."""
     _limit(seconds)
     ask, details = _QUESTIONS[question["about"]], question["details"]
     try:
         told = {"told": ask(folder, **details)}
     except Exception as error:
         told = {"problem": reason_of(error)}
-    with open(f"{folder}/{ANSWER}", "w", encoding="utf-8") as file:
+    with open(f"{folder}/{into}", "w", encoding="utf-8") as file:
         json.dump(_plain(told), file)
 
 

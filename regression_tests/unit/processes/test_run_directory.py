@@ -262,7 +262,9 @@ def test_objects_that_a_fork_shares_and_a_worker_reads_are_copy_on_write(tmp_pat
     run(tmp_path, SHARED, "objects")
     report = report_of(tmp_path / "runs")
     assert report.findings[0].kind == "copy-on-write"
-    assert all("would copy" in one.run.snapshots[1].unavailable["census"] for one in jobs(tmp_path))
+    for one in jobs(tmp_path):
+        said = (shot.unavailable.get("census", "") for shot in one.run.snapshots)
+        assert any("would copy" in reason for reason in said)
 
 
 def test_array_that_a_fork_shares_and_a_worker_reads_is_not(tmp_path):
