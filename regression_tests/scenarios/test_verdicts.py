@@ -44,10 +44,11 @@ def test_objects_that_pile_up_are_named_whole(trained, leak, phase, type_name, h
     (finding,) = report.findings
     assert (report.verdict, finding.verdict) == ("leak", "leak")
     assert (finding.phase, finding.type, finding.started_at) == (phase, type_name, 1)
-    # A busy machine may leave out a look of five: what a look costs is bounded.
+    # The start, and the second, the middle and the last generation are looked at in any case; what
+    # other looks may cost is bounded.
     seen = [count for count in counts if count in finding.counts]
     assert (tuple(seen), seen[0], seen[-1]) == (finding.counts, counts[0], counts[-1])
-    assert len(seen) >= len(counts) - 1
+    assert len(seen) >= 4
     assert finding.count_per_generation == 16
     assert finding.held_by == held_by
     assert finding.retained_bytes > 0
