@@ -93,9 +93,13 @@ class LoopSoFar:
         """True if the loop is known to have few generations, so that each of them counts."""
         return self.total is not None and self.total <= MEASURED_FIRST
 
+    def is_middle(self, index: int) -> bool:
+        """Return whether a measured generation is the one in the middle."""
+        return index + self.passed == self.middle
+
     def owes_a_look(self, index: int) -> bool:
         """Return whether a generation gets a look in any case: two looks alone show no trend."""
-        return index == BEGINNING or index + self.passed == self.middle
+        return index == BEGINNING or self.is_middle(index)
 
     @property
     def ahead(self) -> int:
@@ -138,7 +142,7 @@ class Dates:
 def must_measure(purse: Means, loop: LoopSoFar, index: int) -> bool:
     """Return whether a generation is measured whatever it costs."""
     always = purse.spares_nothing or loop.is_short or index < MEASURED_FIRST
-    return always or index + loop.passed == loop.middle
+    return always or loop.is_middle(index)
 
 
 def reason_to_look(
