@@ -95,8 +95,8 @@ class Draft:
     ``step`` is the bytes in one unit of the last printed digit of its RSS. ``rounds`` is what other
     lines had announced. ``order`` is the line number of the moment. ``is_single`` is true if the
     moment has no block of its own. ``whole`` is true if its block is not cut. ``threshold`` is the
-    least size of a large object. ``ranks`` gives, for each metric, how reliable the words for it
-    are (0 is best).
+    least size of a large object. ``spoilt`` is true if its block has a record that cannot be read.
+    ``ranks`` gives, for each metric, how reliable the words for it are (0 is best).
     """
 
     label: str
@@ -116,6 +116,7 @@ class Draft:
     whole: bool = False
     threshold: int | None = None
     record: Record | None = None
+    spoilt: bool = False
     ranks: dict[str, int] = field(default_factory=dict)
 
     @classmethod
@@ -162,8 +163,12 @@ class Draft:
         return bool(self.metrics or self.watched or self.gauges)
 
     def add_record(self, record: Record | None) -> None:
-        """Add what a guard recorded; it replaces all that was read from the rows."""
+        """Add what a guard recorded; it replaces all that was read from the rows.
+
+        None is a record that cannot be read: the rows stay.
+        """
         if record is None:
+            self.spoilt = True
             return
         self.record, told = record, record.snapshot
         self.place = When(told.moment, told.phase, told.generation)

@@ -363,5 +363,11 @@ def _notes(part: Part) -> Iterable[str]:
     steps = [point.step for point in part.points if point.step]
     if steps and max(steps) > 1:
         yield f"the log prints RSS in steps of {format_bytes(max(steps))}; less is not visible"
+    spoilt = sum(point.spoilt for point in part.points)
+    if spoilt:
+        yield (
+            f"blocks with a damaged record: {spoilt}; of these, only the printed rows were read, "
+            "which have no births"
+        )
     if part.rebuilt:
         yield f"{part.rebuilt} moments are known from trend and growth tables only, without details"

@@ -52,7 +52,8 @@ def read_snapshot(block: Block) -> Draft | None:
     draft = reader.draft
     draft.time = when(block.prefix.text)
     draft.quoted, draft.whole = block.quoted, not block.cut
-    draft.add_record(read_record(reader.packed) if reader.packed else None)
+    if reader.packed is not None:
+        draft.add_record(read_record(reader.packed))
     return draft if "rss" in draft.metrics else None
 
 
@@ -61,7 +62,7 @@ class _Reader:
 
     def __init__(self, draft: Draft) -> None:
         self.draft = draft
-        self.packed: list[str] = []
+        self.packed: list[str] | None = None
         self._section = ""
         self._title = ""
         # Until the RSS row shows otherwise, rows are assumed to be indented, so a line without
@@ -70,7 +71,7 @@ class _Reader:
 
     def take(self, payload: str, whole: bool) -> None:
         indent = payload[:1].isspace()
-        if indent and self._section == SECTION:
+        if indent and self.packed is not None and self._section == SECTION:
             self.packed.append(payload.strip())
             return
         if indent and whole and self._section == "object counts" and self._take_object(payload):
@@ -89,6 +90,8 @@ class _Reader:
         found = _section_of(payload)
         if found is not None and whole:
             self._title, self._section = found
+            if self._section == SECTION:
+                self.packed = []
             if self._section == "large objects":
                 threshold = _THRESHOLD.search(self._title)
                 self.draft.threshold = None if threshold is None else parse_bytes(threshold[1])

@@ -160,6 +160,8 @@ def test_block_with_a_damaged_record_is_read_by_its_rows_and_the_others_as_recor
     assert seen.snapshots[:at] == whole.snapshots[:at]
     assert seen.snapshots[at + 1 :] == whole.snapshots[at + 1 :]
     assert seen.info.source == "log"
+    assert any(note.startswith("blocks with a damaged record: 1;") for note in seen.notes)
+    assert not whole.notes
 
 
 def test_record_that_unpacks_without_end_is_none(monkeypatch):
