@@ -5,8 +5,8 @@ looks in a copy. It may spend:
 
 * in any run: ``FIXED_SECONDS``, so that a short run gets an answer too;
 * over time: three fifths of ``max_overhead`` of the program's own work;
-* while memory, threads or files rise: ``RISING_SHARE`` of that work, at most ``RISING_SECONDS``;
-* once a look has seen objects grow: ``GROWING_SECONDS``, to find their holders;
+* while memory, threads, files or objects rise: ``RISING_SHARE`` of that work, at most
+  ``RISING_SECONDS``;
 * before the loop: a first walk and a census, if each costs at most a fifth of ``FIXED_SECONDS``.
 
 What the looks that are taken in any case will cost is left in the purse for them.
@@ -31,13 +31,6 @@ FIXED_SECONDS = 0.3
 #: rises without a leak. Chosen: the guard then takes less than 2 % of a training of a minute, and a
 #: run of 2 s can pay for one more look after each of three late rises.
 RISING_SHARE, RISING_SECONDS = 0.05, 1.0
-#: Seconds that a run may spend once objects grow. Measured: in a small program, a census takes 6 ms
-#: and a look at holders 27 ms; on a machine that is half as fast, both together take 66 ms. Chosen:
-#: 0.6 s pay for nine censuses and nine looks at holders on the slower machine.
-GROWING_SECONDS = 0.6
-# ``GROWING_SECONDS`` pay for at least so many looks, or for none: one alone shows no growth.
-# Chosen.
-_AT_LEAST = 4
 #: The looks after a loop are taken even if nothing is left to spend, until all looks have taken
 #: ``OWED_SECONDS`` of CPU time, or the share ``OWED_SHARE`` of the program's time if that is more.
 #: Chosen: what a person would wait for.
@@ -186,7 +179,7 @@ class Purse:
         """Return the same for work of this cost in seconds."""
         if self._share is None:
             return True
-        left = self._allowed(price, known) - self._paid
+        left = self._allowed(known) - self._paid
         return price <= left - ahead * self._prices.of(Depth.CENSUS)
 
     def covers(self, depth: Depth, known: Knowledge) -> bool:
@@ -229,13 +222,11 @@ class Purse:
         """The seconds that a person would wait for, in a run of this length."""
         return max(OWED_SECONDS, OWED_SHARE * self._meter.program)
 
-    def _allowed(self, price: float, known: Knowledge) -> float:
-        """Return what all looks may have cost by now, if the next look costs ``price``."""
+    def _allowed(self, known: Knowledge) -> float:
+        """Return what all looks may have cost by now."""
         allowed = FIXED_SECONDS + self._income()
         if known.rises or known.grows:
             allowed += min(RISING_SECONDS, RISING_SHARE * self._meter.program_worked)
-        if known.grows and _AT_LEAST * price <= GROWING_SECONDS:
-            allowed += GROWING_SECONDS
         return allowed
 
     def _income(self) -> float:
