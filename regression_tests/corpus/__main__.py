@@ -1,4 +1,4 @@
-"""Record, pack, judge, balance and weigh the corpus: ``python -m regression_tests.corpus -h``."""
+"""Records, packs, judges and weighs runs: ``python -m regression_tests.corpus -h``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from regression_tests.benchmarks.playing.entry import Entry
 from regression_tests.benchmarks.playing.play import by_run
 from regression_tests.benchmarks.playing.player import Player, told
 from regression_tests.benchmarks.sets import MANIFESTS
-from regression_tests.corpus import looks, packing
+from regression_tests.corpus import looks, orders, packing
 from regression_tests.corpus.archive import Damaged, unpack
 from regression_tests.corpus.balance import page as balance_page
 from regression_tests.corpus.balance import shares
@@ -83,7 +83,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     looking.add_argument("-o", dest="out", type=Path, metavar="FILE", help="where it is written")
     looking.set_defaults(action=_looks)
-    for command in (record, judging, looking):
+    ordering = commands.add_parser("orders", help="do tables in another order change a report?")
+    ordering.add_argument("--orders", type=int, default=100, metavar="N")
+    ordering.add_argument(
+        "--each", type=int, default=10, metavar="N", help="orders in which each run is judged"
+    )
+    ordering.set_defaults(action=_orders)
+    for command in (record, judging, looking, ordering):
         command.add_argument(
             "--only", default="", metavar="NAME", help="runs with this in the name"
         )
@@ -135,6 +141,20 @@ def _judge(options: argparse.Namespace) -> int:
         whole = not options.only and options.sample is None
         write_table({} if whole else read_table(), judged)
         return 0
+    return int(bool(changed))
+
+
+def _orders(options: argparse.Namespace) -> int:
+    keys = {run: key for run, key in read_keys().items() if options.only in run}
+    runs = ((keys[run], files) for run, files in unpack() if run in keys)
+    told = list(orders.changes(runs, options.orders, options.each))
+    changed = {run: seeds for run, seeds in told if seeds}
+    for run, seeds in changed.items():
+        print(f"{run}: orders {', '.join(map(str, seeds))}")
+    tried = len(told) * options.each
+    print(
+        f"{tried} reports of {len(told)} runs in {options.orders} orders: {len(changed)} changed."
+    )
     return int(bool(changed))
 
 

@@ -30,9 +30,9 @@ from regression_tests.benchmarks.births import loops
 from regression_tests.benchmarks.births.overhead import LATER, NOTHING, WAYS
 
 _SECONDS = 0.1
-# CPU seconds of a child before its first turn: a guard goes on once the samples that any run may
-# take are taken, and a loop alone has its caches after less.
-_WARM = {LATER: 8.0, NOTHING: 1.0}
+# CPU seconds of a child before its first turn: from 20 s on, a guard takes as many samples as in
+# the rest of a run, and a loop alone has its caches after less.
+_WARM = {LATER: 22.0, NOTHING: 1.0}
 _ROUNDS = 7
 
 

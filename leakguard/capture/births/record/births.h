@@ -30,6 +30,10 @@
 #error "births are recorded in CPython 3.10 to 3.13 with a global lock only"
 #endif
 
+/* A program with much code calls an allocator millions of times a second, and each line of the cache that a
+   wrapper takes is read anew each time. So each of those begins a line, and what it needs is close together. */
+#define HOT __attribute__((aligned(64)))
+
 #pragma GCC visibility push(hidden)
 
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
@@ -143,12 +147,12 @@ extern _Atomic uint8_t small_one_in;
    clock a thread does for strata of all intervals; where one is changed, the clock goes on. */
 extern __thread int64_t time_left __attribute__((tls_model("initial-exec")));
 extern __thread int has_clock __attribute__((tls_model("initial-exec")));
-extern _Atomic int64_t costs[STRATA];
+extern _Atomic uint32_t costs[STRATA];
 
 static inline int
 is_due(enum domain domain, size_t size)
 {
-    int64_t cost = atomic_load_explicit(&costs[stratum_of(domain, size)], memory_order_relaxed);
+    uint32_t cost = atomic_load_explicit(&costs[stratum_of(domain, size)], memory_order_relaxed);
     return UNLIKELY((time_left -= cost) < 0);
 }
 
@@ -320,6 +324,8 @@ typedef struct {
 
 void read_library(Library *library, const struct dl_phdr_info *info);
 int library_holds(const Library *library, const void *address);
+/* How many were loaded since the program began, those that are gone included. */
+unsigned long long libraries_loaded(void);
 /* Change a word of its data, which may be closed for writing. */
 void change_entry(const Library *library, uintptr_t *entry, uintptr_t value);
 

@@ -59,24 +59,35 @@ change_where_it_lies(struct dl_phdr_info *info, size_t size, void *entry)
     return 1;
 }
 
-/* It stays in its place once it is there: libraries of torch are never unloaded. */
+/* Return where torch keeps its allocator; NULL without the library, which stays once it is loaded. The
+   dynamic linker looks for it in files, too, and so is asked only after something was loaded. */
+static void **
+place_of_allocator(void)
+{
+    static void **place;
+    static unsigned long long asked;
+    unsigned long long loads = libraries_loaded();
+    if (place == NULL && loads != asked) {
+        void *library = dlopen(LIBRARY, RTLD_LAZY | RTLD_NOLOAD);
+        if (library != NULL) {
+            place = dlsym(library, ALLOCATOR);
+            dlclose(library);
+        }
+        asked = loads;
+    }
+    return place;
+}
+
 void
 watch_devices(void)
 {
-    if (real_allocate != NULL) {
-        return;
-    }
-    void *library = dlopen(LIBRARY, RTLD_LAZY | RTLD_NOLOAD);
-    void **known = library == NULL ? NULL : dlsym(library, ALLOCATOR);
-    if (known != NULL && *known != NULL) {
-        allocator = *known;
+    void **place = real_allocate == NULL ? place_of_allocator() : NULL;
+    if (place != NULL && *place != NULL) {
+        allocator = *place;
         uintptr_t *entry = *(uintptr_t **)allocator + ALLOCATE;
         real_allocate = (Allocate)*entry;
         __sync_synchronize();
         dl_iterate_phdr(change_where_it_lies, entry);
-    }
-    if (library != NULL) {
-        dlclose(library);
     }
 }
 

@@ -16,7 +16,7 @@
 #include <internal/pycore_pymem.h>
 #endif
 
-static PyMemAllocatorEx original[3];
+static PyMemAllocatorEx original[3] HOT;
 static int is_wrapped;
 /* The domains of this thread that came here for a sample since it was set to none. */
 static __thread unsigned heard __attribute__((tls_model("initial-exec")));
@@ -72,24 +72,28 @@ small_is_due(enum domain domain, size_t size)
 }
 
 #define SMALL_WRAPPERS(domain, name)                                                                 \
-    static void *name##_malloc(void *context, size_t size)                                           \
+    static __attribute__((noinline)) void *name##_sample(void *context, size_t size)                 \
     {                                                                                                \
-        if (small_is_due(domain, size)) {                                                                    \
-            return small(domain, context, NULL, size, 0);                                            \
+        return small(domain, context, NULL, size, 0);                                                \
+    }                                                                                                \
+    static HOT void *name##_malloc(void *context, size_t size)                                       \
+    {                                                                                                \
+        if (small_is_due(domain, size)) {                                                            \
+            return name##_sample(context, size);                                                     \
         }                                                                                            \
         return original[domain].malloc(context, size);                                               \
     }                                                                                                \
     static void *name##_calloc(void *context, size_t count, size_t item)                             \
     {                                                                                                \
         size_t size = product(count, item);                                                          \
-        if (small_is_due(domain, size)) {                                                                    \
+        if (small_is_due(domain, size)) {                                                            \
             return small(domain, context, NULL, size, 1);                                            \
         }                                                                                            \
         return original[domain].calloc(context, count, item);                                        \
     }                                                                                                \
     static void *name##_realloc(void *context, void *block, size_t size)                             \
     {                                                                                                \
-        if (small_is_due(domain, size)) {                                                                    \
+        if (small_is_due(domain, size)) {                                                            \
             return small(domain, context, block, size, 0);                                           \
         }                                                                                            \
         return original[domain].realloc(context, block, size);                                       \
@@ -108,7 +112,7 @@ recorded(void *block, size_t size)
     return block;
 }
 
-static void *
+static HOT void *
 raw_malloc(void *context, size_t size)
 {
     if (is_due(RAW, size)) {
@@ -158,7 +162,7 @@ free_sample(void *context, void *block)
     original[RAW].free(context, block);
 }
 
-static void
+static HOT void
 raw_free(void *context, void *block)
 {
     if (may_be_sampled(block)) {

@@ -72,3 +72,19 @@ change_entry(const Library *library, uintptr_t *entry, uintptr_t value)
         (void)mprotect((void *)library->relro, length, PROT_READ);
     }
 }
+
+static int
+count_loads(struct dl_phdr_info *info, size_t size, void *loads)
+{
+    (void)size;
+    *(unsigned long long *)loads = info->dlpi_adds;
+    return 1;
+}
+
+unsigned long long
+libraries_loaded(void)
+{
+    unsigned long long loads = 0;
+    dl_iterate_phdr(count_loads, &loads);
+    return loads;
+}

@@ -28,11 +28,8 @@
 
 /* ---- the hooks ----------------------------------------------------------------------------------- */
 
-/* A program with much code, as torch, calls malloc and free millions of times a second, and each line of
-   the cache that a hook takes is read anew each time. So these two are called by pointers beside each
-   other, not through the linkage table, and each hook begins a line. The pointers are set before the
-   first hook is put in. */
-#define HOT __attribute__((aligned(64)))
+/* Called by pointers beside each other, not through the linkage table, see HOT. They are set before the first
+   hook is put in. */
 static struct {
     void *(*malloc)(size_t);
     void (*free)(void *);
@@ -371,20 +368,12 @@ patch_object(struct dl_phdr_info *info, size_t size, void *unused)
 
 /* ---- all of them ----------------------------------------------------------------------------------- */
 
-static int
-count_loads(struct dl_phdr_info *info, size_t size, void *loads)
-{
-    (void)size;
-    *(unsigned long long *)loads = info->dlpi_adds;
-    return 1;
-}
-
 const char *
 patch_libraries(void)
 {
     static unsigned long long patched;
     static const char *problem; /* of what was loaded then */
-    unsigned long long loads = 0;
+    unsigned long long loads = libraries_loaded();
     if (real_functions[0] == NULL) {
         find_real_functions();
     }
@@ -394,7 +383,6 @@ patch_libraries(void)
         native_is_recorded = 0;
         return "another tool (memray?) stands in the C library's functions";
     }
-    dl_iterate_phdr(count_loads, &loads);
     if (problem != NULL && loads == patched) {
         return problem; /* to try again would cost as much as it did, each round */
     }

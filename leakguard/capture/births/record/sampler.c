@@ -18,6 +18,11 @@ static const struct {
     double any_run, a_second;
 } budgets[FAMILIES] = {{15000, 1500}, {7500, 750}, {7500, 750}, {15000, 1500}, {7500, 750}, {7500, 750},
                        {5000, 500}, {5000, 500}, {5000, 500}};
+/* Later than so many seconds a run may take a third of that: by then each generation has its samples. Measured
+   with a third from the start, on 80 programs of strangers of some 10 s each, played once: 65 of 70 leaks
+   found, not 68, and 54 lines right, not 57, beside more other work. */
+#define EARLY_SECONDS 20.0
+#define LATER_SHARE (1.0 / 3)
 /* The strata of a family that are thought to be busy before their rates are known. Chosen. */
 #define FIRST_BUSY 8
 /* A stratum that takes less than this share of what it may is sampled more. Chosen: intervals are doubled
@@ -34,14 +39,14 @@ static const struct {
 #define SMALLEST_INTERVAL 64.0
 #define LARGEST_INTERVAL 1e12
 /* Of the clock: the mean of the time that is drawn, and the most that one block may take of it. */
-#define MEAN_TIME 0x1p50
-#define MOST_TIME 0x1p56
+#define MEAN_TIME 0x1p24
+#define MOST_TIME 0x1p30
 
 __thread int64_t time_left __attribute__((tls_model("initial-exec")));
 __thread int has_clock __attribute__((tls_model("initial-exec")));
 static __thread uint64_t random_state __attribute__((tls_model("initial-exec")));
 
-_Atomic int64_t costs[STRATA];
+_Atomic uint32_t costs[STRATA] HOT;
 static Stratum strata[STRATA];
 Family families[FAMILIES];
 double small_blocks;
@@ -99,13 +104,13 @@ set_interval(int stratum, double interval)
 {
     double cost = fmin(largest(stratum) / interval * MEAN_TIME, MOST_TIME);
     strata[stratum].interval = interval;
-    atomic_store_explicit(&costs[stratum], (int64_t)cost + 1, memory_order_relaxed);
+    atomic_store_explicit(&costs[stratum], (uint32_t)cost + 1, memory_order_relaxed);
 }
 
 double
 probability(int stratum)
 {
-    int64_t cost = atomic_load_explicit(&costs[stratum], memory_order_relaxed);
+    uint32_t cost = atomic_load_explicit(&costs[stratum], memory_order_relaxed);
     return -expm1(-(double)cost / MEAN_TIME);
 }
 
@@ -135,10 +140,11 @@ next_time(enum domain domain, size_t size)
     return (double)size / probability(stratum_of(domain, size));
 }
 
+/* Samples a second that a family may take now. */
 static double
-a_second(enum family family)
+a_second(enum family family, double now)
 {
-    return budgets[family].a_second;
+    return budgets[family].a_second * (now - started < EARLY_SECONDS ? 1 : LATER_SHARE);
 }
 
 void
@@ -146,7 +152,7 @@ sampler_start(double python_interval, double c_interval, uint64_t seed, int adap
 {
     started = cpu_seconds();
     for (int family = 0; family < FAMILIES; family++) {
-        double level = a_second((enum family)family) / FIRST_BUSY;
+        double level = a_second((enum family)family, started) / FIRST_BUSY;
         families[family] = (Family){.seconds = started, .level = level};
     }
     for (int stratum = 0; stratum < STRATA; stratum++) {
@@ -164,7 +170,9 @@ sampler_start(double python_interval, double c_interval, uint64_t seed, int adap
 static int
 is_overdrawn(enum family family, double now)
 {
-    double allowed = budgets[family].any_run + a_second(family) * (now - started);
+    double passed = now - started, early = fmin(passed, EARLY_SECONDS);
+    double counted = early + LATER_SHARE * (passed - early);
+    double allowed = budgets[family].any_run + budgets[family].a_second * counted;
     return (double)families[family].taken > allowed;
 }
 
@@ -234,21 +242,21 @@ sampler_count(const Sample *sample)
 /* Return the samples a second that each stratum of a family may take: those that take less are left alone,
    and the others share the rest evenly (max-min fairness; Bertsekas and Gallager 1992, section 6.5.2). */
 static double
-level_of(enum family family, double passed)
+level_of(enum family family, double passed, double now)
 {
-    double level = 0, rest;
+    double level = 0, rest, whole = a_second(family, now);
     int busy = STRATA, others;
     do {
         others = busy;
         busy = 0;
-        rest = a_second(family);
+        rest = whole;
         for (int number = 0; number < STRATA; number++) {
             double rate = (double)(strata[number].taken - strata[number].before) / passed;
             int is_of_it = family_at(number) == family;
             busy += is_of_it && rate > level;
             rest -= is_of_it && rate <= level ? rate : 0;
         }
-        level = busy ? rest / busy : a_second(family);
+        level = busy ? rest / busy : whole;
     } while (busy && busy != others);
     return level;
 }
@@ -283,7 +291,7 @@ sampler_adapt(void)
         }
         int is_whole = which != PYTHON_SMALL || small_is_recorded;
         int has_too_many = is_overdrawn((enum family)which, now);
-        family->level = level_of((enum family)which, passed);
+        family->level = level_of((enum family)which, passed, now);
         for (int number = 0; number < STRATA; number++) {
             if ((int)family_at(number) != which) {
                 continue;
