@@ -31,9 +31,9 @@ from leakguard.capture.births.birth_record import _births
 from regression_tests.benchmarks.births import loops
 
 _SECONDS = 0.3
-# CPU seconds before the timed part: until the interval has found the rate of the loop, or until the
-# samples that any run may take are taken. A child without anything has its caches after less.
-_WARM, _WARM_LATER, _WARM_ALONE = 0.6, 8.0, 0.2
+# CPU seconds before the timed part: until the interval has found the rate of the loop, or until a
+# run takes as many samples as in the rest of it. A child without anything has its caches sooner.
+_WARM, WARM_LATER, _WARM_ALONE = 0.6, 22.0, 0.2
 # Rounds of the timed part.
 _ROUNDS = 20
 
@@ -142,7 +142,7 @@ def measured(loop: loops.Loop, pairs: int, way: str) -> list[float]:
     while time.process_time() < began + _SECONDS:
         loop()
         times += 1
-    warm = {LATER: _WARM_LATER, NOTHING: _WARM_ALONE}.get(way, _WARM)
+    warm = {LATER: WARM_LATER, NOTHING: _WARM_ALONE}.get(way, _WARM)
     alone, beside, blocks, samples = [], [], [], []
     for _ in range(pairs):
         alone.append(_played(loop, times, WAYS[NOTHING], _WARM_ALONE)[0])

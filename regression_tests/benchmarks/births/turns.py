@@ -27,12 +27,11 @@ from typing import Protocol, TypeVar
 import torch
 
 from regression_tests.benchmarks.births import loops
-from regression_tests.benchmarks.births.overhead import LATER, NOTHING, WAYS
+from regression_tests.benchmarks.births.overhead import LATER, NOTHING, WARM_LATER, WAYS
 
 _SECONDS = 0.1
-# CPU seconds of a child before its first turn: from 20 s on, a guard takes as many samples as in
-# the rest of a run, and a loop alone has its caches after less.
-_WARM = {LATER: 22.0, NOTHING: 1.0}
+# CPU seconds of a child before its first turn: a loop alone has its caches after less.
+_WARM = {LATER: WARM_LATER, NOTHING: 1.0}
 _ROUNDS = 7
 
 

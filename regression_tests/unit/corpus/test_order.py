@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from leakguard.analysis import holders
+from leakguard.analysis import diagnosis, holders
 from leakguard.model import Run
 from regression_tests.corpus.judge import loaded
 from regression_tests.corpus.keys import Key, is_aside, read_keys
@@ -32,7 +32,7 @@ def test_no_two_entries_of_a_table_are_equally_strong(module, name):
 
 
 def test_order_of_claims_signs_and_sources_changes_no_report(runs):
-    assert len(runs) >= RUNS
+    assert len(runs) >= RUNS and any(diagnosis.diagnose(run).findings for _, run in runs)
     for key, run in runs:
         assert changed(key, run, range(ORDERS)) == [], key.run
 

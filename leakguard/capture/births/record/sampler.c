@@ -102,9 +102,9 @@ family_at(int stratum)
 static void
 set_interval(int stratum, double interval)
 {
-    double cost = fmin(largest(stratum) / interval * MEAN_TIME, MOST_TIME);
+    double cost = fmin(fmax(largest(stratum) / interval * MEAN_TIME, 1), MOST_TIME);
     strata[stratum].interval = interval;
-    atomic_store_explicit(&costs[stratum], (uint32_t)cost + 1, memory_order_relaxed);
+    atomic_store_explicit(&costs[stratum], (uint32_t)cost, memory_order_relaxed);
 }
 
 double
