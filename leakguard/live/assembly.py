@@ -64,10 +64,11 @@ def new_guarded_run(
     shared = () if settings.directory is None else (("shared pages", Paced()),)
     probes = (*ROUND_PROBES, *shared)
     prices = Prices(ENGINE, sys.getallocatedblocks())
-    purse = Purse(settings.max_overhead, meter, prices, faults=settings.faults)
-    inquiry = Inquiry(suspicion())
     record = BirthRecord(most_share=settings.max_overhead) if births_are_wanted() else None
     births = BirthWatch(record, safety)
+    tracing = Tracing(settings.trace, lines_are_known=births.is_recording)
+    purse = Purse(settings.max_overhead, meter, prices, settings.faults, lambda: tracing.may_trace)
+    inquiry = Inquiry(suspicion())
     journal = _journal(settings)
     looker = Looker(
         Recorder(
@@ -92,7 +93,6 @@ def new_guarded_run(
     promises = Promises(may_collect=settings.collect != "never")
     alarm = None if settings.on_leak is None else Alarm(settings.on_leak)
     diagnoses = Diagnoses(journal, meter, purse, inquiry)
-    tracing = Tracing(settings.trace, lines_are_known=births.is_recording)
     traced = TracedGeneration(tracing, looker, safety, diagnoses)
     looks = TakenLooks(looker, scribe)
     # In a run directory, each child has its own file, which is diagnosed together with its

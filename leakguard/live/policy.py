@@ -3,11 +3,9 @@
 A look is due
 
 * at the second generation, because growth needs a start, and the first generation is a warm-up; at
-  the middle one; and at the last. If the length of the loop is unknown, the first date at which a
-  look costs little beside the run so far stands for the middle;
+  the middle one, if the length of the loop is known; and at the last;
 * at ``Dates``, ever further apart: generations 2, 3, 4, 6, 8, 11, 16 and so on. A rise of the cheap
-  numbers, or objects that begin to grow, begin the dates anew;
-* whenever the share of the run alone pays for it.
+  numbers, or objects that begin to grow, begin the dates anew.
 
 The look goes on to the holders if something grows, at each date and once more to confirm that
 growth has stopped. Births are recorded all the time, so looks need not be many. What looks may cost
@@ -65,8 +63,6 @@ class Means(Protocol):
     @property
     def spares_nothing(self) -> bool: ...
     def allows(self, depth: Depth, known: Knowledge, ahead: int, times: int = 1) -> bool: ...
-    def covers(self, depth: Depth, known: Knowledge) -> bool: ...
-    def is_minor(self, depth: Depth) -> bool: ...
 
 
 @dataclass(slots=True)
@@ -115,13 +111,11 @@ class Dates:
         origin: the generation before the first of them.
         next: the next generation that is due.
         latest: the latest that had its look.
-        count: how many had their looks.
     """
 
     origin: int = -1
     next: int = BEGINNING
     latest: int = 0
-    count: int = 0
 
     @property
     def distance(self) -> int:
@@ -134,7 +128,7 @@ class Dates:
 
     def met(self, index: int) -> None:
         """Note that a generation had its look, or that it needed none."""
-        self.latest, self.count = index, self.count + 1
+        self.latest = index
         age = index - self.origin
         self.next = self.origin + max(age + 1, round(_APART * age))
 
@@ -155,12 +149,9 @@ def reason_to_look(
         return LAST
     if loop.owes_a_look(loop.index):
         return "spread"
-    if loop.index >= known.dates.next:
-        if purse.allows(Depth.CENSUS, known, loop.ahead):
-            return "rise" if known.rises or known.grows else "spread"
-        if loop.middle is None and known.dates.count == 1 and purse.is_minor(Depth.CENSUS):
-            return "spread"
-    return "within budget" if purse.covers(Depth.CENSUS, known) else None
+    if loop.index >= known.dates.next and purse.allows(Depth.CENSUS, known, loop.ahead):
+        return "rise" if known.rises or known.grows else "spread"
+    return None
 
 
 def looks_into_phases(

@@ -131,8 +131,9 @@ class Cost:
         slowdown: for a traced generation (tier 3), its time as a multiple of the median of the
             generations before it.
         total: seconds of the guard's work since the run began; None in older files.
-        why: what made the guard look here: ``spread``, ``rise``, ``within budget``, ``no limit``,
-            ``last generation``, ``baseline``, ``end`` or ``asked``, in older files also ``early``.
+        why: what made the guard look here: ``spread``, ``rise``, ``no limit``, ``last
+            generation``, ``baseline``, ``end`` or ``asked``, in older files also ``early`` and
+            ``within budget``.
             It is ``nothing gained`` if the look was left out because it would find nothing new,
             and None if only the cheap numbers were read.
         cut: True for a traced generation whose trace was stopped early because of its cost.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -50,7 +49,7 @@ class Story:
     def __post_init__(self) -> None:
         clock, waited, afterwards = FakeClock(), FakeClock(), FakeClock()
         meter = CostMeter(clock, queued=waited)
-        purse = Purse(self.share, meter, Prices("compiled", 65_000), random.Random(1), afterwards)
+        purse = Purse(self.share, meter, Prices("compiled", 65_000), afterwards)
         inquiry, loop = Inquiry(), LoopSoFar(self.count if self.sized else None)
 
         def look(depth: Depth, cost: float) -> None:
@@ -147,10 +146,10 @@ def test_2000_generations_of_5_ms_are_looked_at_in_all_their_length():
     assert widest_gap(story.looks) <= 700
 
 
-def test_generations_of_minutes_are_each_looked_at():
+def test_generations_of_minutes_are_looked_at_no_more_often_than_short_ones():
+    """The share would pay for a look at each of them; births see what comes in between."""
     story = Story(25, 600.0, census=0.5, holders=3.0)
-    assert story.looks == list(range(25))
-    assert story.spent <= 0.006 * 25 * 600
+    assert story.looks == Story(25, 1.0).looks == [1, 2, 3, 5, 7, 10, 12, 17, 24]
 
 
 def test_page_faults_after_looks_are_paid_from_what_looks_may_cost():
@@ -161,8 +160,9 @@ def test_page_faults_after_looks_are_paid_from_what_looks_may_cost():
 
 def test_long_run_stays_under_its_share():
     story = Story(5_000, 1.0, census=0.2, holders=1.0)
-    assert 0.004 * 5_000 < story.spent <= 0.006 * 5_000 + FIXED_SECONDS
-    assert len(story.looks) > 100
+    assert story.spent <= 0.001 * 5_000
+    assert len(story.looks) >= 12
+    assert all(later <= 2 * sooner for sooner, later in itertools.pairwise(story.looks[1:]))
 
 
 def test_rise_that_begins_late_is_looked_at_at_once_and_then_often_enough_to_be_named():
@@ -228,9 +228,9 @@ def test_pure_walks_obey_the_budget_too():
 
 def test_short_loop_is_looked_at_as_often_as_a_longer_one_at_its_beginning():
     assert Story(12, 0.01).looks == [1, 2, 3, 5, 6, 9, 11]
-    growing = Story(8, 0.01, grows=lambda generation: True, census=0.03, holders=0.1)
-    assert growing.looks == [1, 2, 3, 4, 6, 7]
-    assert growing.deep == [1, 7]
+    growing = Story(8, 0.01, grows=lambda generation: True, census=0.01, holders=0.03)
+    assert growing.looks == [1, 2, 4, 7]
+    assert growing.deep == [1, 2, 7]
 
 
 @pytest.mark.parametrize(("census", "holders"), [(0.3, 2.2), (0.2, 1.0), (0.07, 0.44)])
@@ -239,16 +239,15 @@ def test_short_loop_with_a_large_heap_has_the_looks_that_are_taken_in_any_case(c
     growing = Story(12, 0.1, grows=lambda n: True, census=census, holders=holders)
     assert {1, 6, 11} <= set(calm.looks)
     assert growing.looks[-1] == growing.deep[-1] == 11
-    assert calm.spent <= FIXED_SECONDS + 2 * census
+    assert calm.spent <= max(FIXED_SECONDS, census) + 2 * census
     # The first price is a guess.
     assert growing.spent <= FIXED_SECONDS + 3 * census + 2 * holders
 
 
-def test_short_training_of_unknown_length_is_looked_at_in_each_generation():
+def test_short_training_of_unknown_length_is_looked_at_up_to_its_end():
     story = Story(6, 0.5, grows=lambda generation: True, census=0.03, holders=0.1, sized=False)
-    assert story.looks == list(range(1, 6))
-    assert story.deep[-1] == 5
-    assert len(story.deep) >= 3
+    assert story.looks == [1, 3, 4, 5]
+    assert story.deep == [1, 5]
 
 
 def test_quick_loop_of_unknown_length_is_not_taken_for_a_short_one():
