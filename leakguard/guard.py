@@ -25,7 +25,6 @@ from leakguard.live.names import plain_text, plain_truth
 from leakguard.live.off_switch import is_switched_off
 from leakguard.live.settings import Settings, Share, Signal, checked_settings
 from leakguard.live.sinks import Log, Sink, complain
-from leakguard.live.suspicion import Suspicion
 from leakguard.model import Expectation, Report, Run, Snapshot
 from leakguard.model.units import parse_size
 from leakguard.phase import phase
@@ -73,7 +72,7 @@ class LeakGuard:
         prove: bool = False,
         black_box: bool = True,
         clock: Callable[[], float] = time.perf_counter,
-        suspicion: Callable[[], Suspicion] = Suspicion,
+        follows: Callable[[], bool] = lambda: True,
     ) -> None:
         """Set up a guard; nothing is measured or opened before it starts.
 
@@ -87,8 +86,8 @@ class LeakGuard:
             log_every: write the blocks of every n-th generation only.
             large_object: objects of this size and more are listed one by one.
             max_overhead: share of wall time that looks at the heap may cost, 0.01 or ``"1%"``; a
-                short run may cost 0.3 s of CPU or three looks instead, and 5 % of its time (at most
-                a second) more while memory rises; ``leakguard.live.purse`` says it all. None
+                short run may cost 0.1 s of CPU and three looks instead, and 5 % of its time (a
+                second at most) more while memory rises; ``leakguard.live.purse`` says it all. None
                 looks at every generation, whatever it costs.
             on_signal: answer this signal (for example ``"SIGUSR1"``) with a look at who holds
                 what, and ``leakguard snapshot PID``, too. Needs ``out``.
@@ -121,7 +120,8 @@ class LeakGuard:
                 of what the machine has left), record once each who holds it, so that a run that
                 dies of memory leaves evidence. Needs ``out``.
             clock: monotonic seconds.
-            suspicion: makes what decides, look by look, that something grows.
+            follows: returns whether objects that were gained are followed to their holders before
+                the last look.
 
         Raises:
             UsageError: an argument cannot be used.
@@ -147,7 +147,7 @@ class LeakGuard:
             generation_means=generation_means,
             black_box=black_box,
         )
-        self._suspicion = suspicion
+        self._follows = follows
         self._gauges: dict[str, tuple[Callable[[], float], float | None]] = {}
         self._guarded: GuardedRun | None = None
         self._ending: Ending | None = None
@@ -349,7 +349,7 @@ class LeakGuard:
             settings = self._settings.for_this_process()
             if is_switched_off():
                 return self._off(settings)
-            guarded = self._guarded = new_guarded_run(settings, self._gauges, self._suspicion)
+            guarded = self._guarded = new_guarded_run(settings, self._gauges, self._follows)
             ending = self._ending = Ending(settings, guarded, self._stop)
             ending.listen()
             active.activate(self)
@@ -366,7 +366,7 @@ class LeakGuard:
     def _off(self, settings: Settings) -> GuardedRun:
         """Begin a run that is already over: all calls are accepted, and nothing is recorded."""
         silent = replace(settings, out=None, directory=None, sink=None, sinks=(), on_screen=False)
-        guarded = self._guarded = new_guarded_run(silent, {}, self._suspicion)
+        guarded = self._guarded = new_guarded_run(silent, {}, self._follows)
         guarded.safety.over = True
         return guarded
 

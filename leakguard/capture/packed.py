@@ -6,6 +6,7 @@ were dicts and ints, the next census would count these as objects that the phase
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 
 import msgspec
@@ -39,6 +40,11 @@ class PackedCounts:
     def __init__(self, types: Mapping[str, TypeCount]) -> None:
         counts = {name: (entry.count, entry.bytes or 0) for name, entry in types.items()}
         self._packed = msgspec.msgpack.encode(counts)
+
+    @property
+    def held_bytes(self) -> int:
+        """The memory in bytes that holds the counts."""
+        return sys.getsizeof(self._packed)
 
     def change_to(self, types: Mapping[str, TypeCount]) -> dict[str, TypeCount]:
         """Return the change from these counts to ``types``, for each type that changed."""

@@ -65,16 +65,6 @@ class Observation:
         """The watched classes that have more instances than the user expects."""
         return frozenset(name for name, seen in self.watched.items() if seen.too_many)
 
-    @property
-    def anonymous_in_use(self) -> int | None:
-        """The anonymous bytes in RAM minus what the allocator keeps free; None if unknown."""
-        return _anonymous_in_use(self.metrics)
-
-    @property
-    def in_use(self) -> int | None:
-        """The bytes in use in the C allocator and in Python's; None if either number is unknown."""
-        return bytes_in_use(self.metrics)
-
 
 @dataclass(slots=True)
 class Recorder:
@@ -275,12 +265,7 @@ def _coverage(accounted: int, metrics: Mapping[str, int | float]) -> float | Non
     free. The C allocator's bytes in use would be too few, because Python maps the arenas of its
     small objects itself.
     """
-    live = _anonymous_in_use(metrics)
-    return min(accounted / live, 1.0) if live else None
-
-
-def _anonymous_in_use(metrics: Mapping[str, int | float]) -> int | None:
     anonymous, held = metrics.get("rss_anonymous"), metrics.get("heap_held")
     if anonymous is None or held is None or anonymous <= held:
         return None
-    return int(anonymous - held)
+    return min(accounted / int(anonymous - held), 1.0)

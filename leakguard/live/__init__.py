@@ -5,7 +5,7 @@ the run, its phases (``visit``, ``names``), and its ``loop``. The loop consists 
 (``round``), which the program names in one of several ways (``generations``).
 
 ``policy`` decides at which generations a look is taken, and how deep it goes: pure functions of
-what is known and still open (``inquiry``, with ``heights`` and ``suspicion``), and of what looks
+what is known and still open (``inquiry``, with ``heights`` and ``gains``), and of what looks
 may cost (``purse``, ``meter``). ``look`` takes the look, and ``cycle_watch`` decides when it
 collects garbage. ``scribe`` makes a snapshot of the look. ``journal`` writes the snapshot to the
 run file, the log and the ``history``; ``sinks`` send it to dashboards.

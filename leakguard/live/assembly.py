@@ -36,7 +36,6 @@ from leakguard.live.scribe import Scribe, TakenLooks
 from leakguard.live.settings import Settings
 from leakguard.live.sidecar.start import start_sidecar
 from leakguard.live.sinks import Sinks
-from leakguard.live.suspicion import Suspicion
 from leakguard.live.traced_generation import TracedGeneration
 from leakguard.live.tracing import Tracing
 from leakguard.model import RunInfo
@@ -51,9 +50,7 @@ _NAMED_PACKAGES = (
 _peaks = PeakMeter()
 
 
-def new_guarded_run(
-    settings: Settings, gauges: Gauges, suspicion: Callable[[], Suspicion]
-) -> GuardedRun:
+def new_guarded_run(settings: Settings, gauges: Gauges, follows: Callable[[], bool]) -> GuardedRun:
     """Return the guarded run for a run that begins now.
 
     Raises:
@@ -68,7 +65,7 @@ def new_guarded_run(
     births = BirthWatch(record, safety)
     tracing = Tracing(settings.trace, lines_are_known=births.is_recording)
     purse = Purse(settings.max_overhead, meter, prices, settings.faults, lambda: tracing.may_trace)
-    inquiry = Inquiry(suspicion())
+    inquiry = Inquiry(follows)
     journal = _journal(settings)
     looker = Looker(
         Recorder(

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 from leakguard.capture import heap
 from leakguard.capture.recorder import bytes_in_use
+from leakguard.live.gains import GAINED_INSTANCES
 from leakguard.live.heights import ARENA
-from leakguard.live.suspicion import GAINED_INSTANCES
 
 _Metrics = Mapping[str, "int | float"]
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from leakguard.capture.packed import PackedCounts
 from leakguard.capture.recorder import Observation
+from leakguard.live.gains import classes_gained, has_gained
 from leakguard.live.heights import Heights
 from leakguard.live.policy import Dates
-from leakguard.live.suspicion import Suspicion, has_gained
 from leakguard.model import Census
 
 
@@ -17,22 +18,23 @@ class Inquiry:
     """Follows the numbers of each generation, and the counts of each look.
 
     Attributes:
-        types: what makes the growth of a type suspicious.
+        follows: returns whether objects that were gained count as growth before the last look.
         dates: when the next look is due.
-        grows: objects grew at the last look.
-        swells: memory or backward graphs grew.
-        climbs: memory in use grew since the look before.
+        grows: the last look counted more objects than the one before.
         owing: this growth still needs a look at holders.
+        suspects: the classes that were gained, those with most new instances first.
     """
 
-    types: Suspicion = field(default_factory=Suspicion)
+    follows: Callable[[], bool] = lambda: True
     dates: Dates = field(default_factory=Dates)
     grows: bool = False
-    swells: bool = False
-    climbs: bool = False
     owing: bool = False
+    suspects: Sequence[str] = ()
     _heights: Heights = field(default_factory=Heights)
     _looked: bool = False
+    _counts: PackedCounts | None = None
+    _own: int = 0
+    _counted_at: int = 0
 
     @property
     def rises(self) -> bool:
@@ -40,14 +42,9 @@ class Inquiry:
         return self._heights.quiet <= self.dates.distance
 
     @property
-    def is_open(self) -> bool:
-        """True while objects or memory grow, so that only a look shows what it is."""
-        return self.grows or self.swells or self.climbs
-
-    @property
     def held_bytes(self) -> int:
         """The memory in bytes that holds what is known of the types."""
-        return self.types.held_bytes
+        return 0 if self._counts is None else self._counts.held_bytes
 
     def note_numbers(self, index: int, metrics: Mapping[str, int | float]) -> None:
         """Record the cheap numbers at a generation's end; a rise makes a look due at once."""
@@ -55,34 +52,31 @@ class Inquiry:
         if self._heights.note(metrics, looked=looked):
             self.dates.begin(index)
 
-    def note(self, seen: Observation, index: int | None = None) -> None:
-        """Record what a look saw at the end of the generation ``index``; None after the loop.
+    def note(self, seen: Observation, own: int, index: int | None = None) -> None:
+        """Record what a look counted at the end of the generation ``index``; None after the loop.
 
-        New growth makes looks due soon.
+        ``own`` is the memory in bytes that the guard holds. New growth makes looks due soon.
         """
-        grew = self.grows
-        self._note_memory(seen)
-        if seen.census is not None:
-            self._note_types(seen.census, int(seen.metrics.get("children", 0)))
-            self.grows = self.grows or bool(seen.too_many)
+        if seen.census is None:
+            return
+        grew, gains = self.grows, self._gains(seen.census, own, index) and self.follows()
+        self.grows = gains or bool(seen.too_many)
         if index is not None and self.grows and not grew:
             self.dates.begin(index)
 
-    def _note_memory(self, seen: Observation) -> None:
-        memory = seen.anonymous_in_use
-        if memory is None:
-            return
-        self.swells = self.types.note_memory(memory)
-        if seen.census is not None:
-            # Between looks that are far apart, the free parts of pages may change by more bytes
-            # than a leak adds. So bytes in use are compared, and not pages.
-            in_use = memory if seen.in_use is None else seen.in_use
-            self.climbs = self.types.note_memory_at_look(in_use)
+    def begin_counting(self, census: Census, own: int, index: int = 0) -> None:
+        """Record the counts with which the next look compares."""
+        self._counts, self._own, self._counted_at = PackedCounts(census.types), own, index
 
-    def _note_types(self, census: Census, children: int) -> None:
-        self.swells |= self.types.note_graphs(census.types)
-        objects = self.types.note(census.types)
-        self.grows = self.types.note_children(children) or objects
+    def _gains(self, census: Census, own: int, index: int | None) -> bool:
+        """Return whether there is more than at the look before; False at the first one."""
+        before, taken = self._counts, own - self._own
+        now = self._counted_at if index is None else index
+        passed = now - self._counted_at
+        self.begin_counting(census, own, now)
+        change = {} if before is None else before.change_to(census.types)
+        self.suspects = classes_gained(change)
+        return has_gained(change, taken, passed)
 
     def looked(self, index: int) -> None:
         """Note that a look was taken at the end of a generation."""
@@ -93,13 +87,9 @@ class Inquiry:
         """Note that a look was left out, because it would have found nothing new."""
         self.dates.met(index)
 
-    def suspects(self) -> Sequence[str]:
-        """Return the types that grow, those with most instances first; none if nothing grows."""
-        return self.types.suspects() if self.grows else ()
-
     def collected(self) -> None:
         """Begin anew after a collection, which freed much; the next look shows what makes it."""
-        self.types.begin_again()
+        self._counts = None
         self.grows = True
 
     def has_gained(self, first: Census | None, now: Census | None, own: int, length: int) -> bool:
@@ -108,9 +98,9 @@ class Inquiry:
         ``own`` is the memory in bytes that the guard has taken since, and ``length`` the number of
         generations.
         """
-        if first is None or now is None or self.is_open:
+        if first is None or now is None or self.grows:
             return True
-        return has_gained(first, now, own, length)
+        return has_gained(PackedCounts(first.types).change_to(now.types), own, length)
 
     def has_let_go(self, metrics: Mapping[str, int | float]) -> bool:
         """Return whether most of the gain was freed since the last generation's end."""

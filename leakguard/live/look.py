@@ -89,7 +89,7 @@ class Looker:
         """Take the census from which growth is measured."""
         look = self.census(reading, why="baseline")
         if look.seen.census is not None:
-            self.inquiry.types.note(look.seen.census.types)
+            self.inquiry.begin_counting(look.seen.census, self._held)
         return look
 
     def counts(self) -> PackedCounts:
@@ -119,14 +119,14 @@ class Looker:
         """
         inquiry, grew = self.inquiry, self.inquiry.grows
         look = self._look_if_due(reading, index, why, wanted=bool(targets))
-        inquiry.note(look.seen, index if look.depth else None)
+        inquiry.note(look.seen, self._held, index)
         asks = bool(targets)
         if look.depth:
             asks = asks or self._asks_for_holders(look, index, grew=grew)
-            inquiry.owing = inquiry.is_open and not asks
+            inquiry.owing = inquiry.grows and not asks
             inquiry.looked(index)
         if asks:
-            look = self._with_holders(look, targets, inquiry.suspects(), last=why == LAST)
+            look = self._with_holders(look, targets, inquiry.suspects, last=why == LAST)
         return self._with_collection(look)
 
     def _look_if_due(
@@ -150,7 +150,7 @@ class Looker:
         """
         calm, inquiry, journal = self.calm, self.inquiry, self.journal
         may_count = self.recorder.may_look and not self.recorder.watchlist.classes
-        if calm is None or journal is None or not may_count or inquiry.is_open or inquiry.owing:
+        if calm is None or journal is None or not may_count or inquiry.grows or inquiry.owing:
             return False
         with self.purse.charged(Depth.NUMBERS):
             lasts = calm.lasts(reading.unpack().metrics, self._own(calm, journal), index)
@@ -161,6 +161,11 @@ class Looker:
         if self.calm is not None and self.calm.unsettled and self.journal is not None:
             metrics = self.recorder.read_all().unpack().metrics
             self.calm.settle(metrics, self._own(self.calm, self.journal))
+
+    @property
+    def _held(self) -> int:
+        """The memory in bytes that holds the run so far, and the counts of the latest look."""
+        return self.inquiry.held_bytes + (0 if self.journal is None else self.journal.held_bytes)
 
     def _own(self, calm: Calm, journal: Journal) -> int:
         """Return the memory in bytes that holds what the guard knows of earlier looks."""
@@ -179,12 +184,11 @@ class Looker:
         since.
         """
         inquiry = self.inquiry
-        suspects, rose = inquiry.types.suspects(), inquiry.is_open
+        suspects, grew = inquiry.suspects, inquiry.grows
         look = self.census(reading, why="end")
-        inquiry.note(look.seen)
-        if rose or inquiry.owing or self._has_gained(look.seen, generations):
-            suspects = inquiry.types.suspects() or suspects
-            look = self._with_holders(look, (), suspects, last=True)
+        inquiry.note(look.seen, self._held)
+        if grew or inquiry.owing or self._has_gained(look.seen, generations):
+            look = self._with_holders(look, (), inquiry.suspects or suspects, last=True)
         inquiry.owing = False
         return self._with_collection(look)
 
@@ -247,10 +251,8 @@ class Looker:
 
     def _has_gained(self, seen: Observation, generations: int) -> bool:
         """Return whether the program has more objects or more memory than at the first look."""
-        journal = self.journal
-        first = None if journal is None else journal.first_census
-        own = self.inquiry.held_bytes + (0 if journal is None else journal.held_bytes)
-        return self.inquiry.has_gained(first, seen.census, own, generations)
+        first = None if self.journal is None else self.journal.first_census
+        return self.inquiry.has_gained(first, seen.census, self._held, generations)
 
     def _with_holders(
         self, look: Look, targets: Sequence[int], suspects: Sequence[str], *, last: bool

@@ -111,7 +111,7 @@ class TracedGeneration:
         """After growth, check whether a traced generation could add something to the run so far."""
         # Growth of objects is known at looks only; memory is read at every generation's end.
         inquiry = self.looker.inquiry
-        grew = inquiry.swells or (look.depth and inquiry.grows)
+        grew = inquiry.rises or (look.depth and inquiry.grows)
         counted = self.was_cut or bool(look.depth)
         worth_it = (grew or self.was_cut) and self.tracing.worth_asking(
             self._rounds, counted=counted

@@ -161,7 +161,7 @@ class _Replay:
         if shot is not None:
             seen = self.ends[shot]
             told = Observation(dict(seen.metrics), {}, {}, seen.census, dict(seen.watched))
-            self.inquiry.note(told, index)
+            self.inquiry.note(told, 0, index)
             self.taken[shot] = max(self.taken.get(shot, Depth.CENSUS), Depth.CENSUS)
         asks = policy.asks_for_holders(
             self.inquiry, self.purse, self.loop, why, grew=grew, gained=last

@@ -303,7 +303,7 @@ PLACES: tuple[Place, ...] = (
         "and join it, or hand the work to one pool (concurrent.futures); {path} is where threading "
         "keeps account of those that are alive",
         kind="threads",
-        path=r"^threading\._(active|limbo|dangling|shutdown_locks)",
+        path=r"^threading\._(active|limbo|dangling|shutdown_locks)\[[^\]]*\]$",
         source="threading.enumerate",
         account=True,
     ),
@@ -312,7 +312,7 @@ PLACES: tuple[Place, ...] = (
         "end and join() each process, or close() and join() the pool that began it; {path} is "
         "where multiprocessing keeps account of those that it began",
         kind="children",
-        path=r"^multiprocessing\.process\._(children|dangling)",
+        path=r"^multiprocessing\.process\._(children|dangling)\[[^\]]*\]$",
         source="multiprocessing.active_children",
         account=True,
     ),

@@ -7,8 +7,8 @@ import random
 
 # CPU seconds that recording costs per allocated small block. Measured (reports/births/overhead.md).
 _SECONDS_A_BLOCK = 1.2e-9
-# CPU seconds that recording may cost in each run before rounds are left out. Chosen: the same
-# number of seconds as looks may cost in each run (``purse.FIXED_SECONDS``).
+# CPU seconds that recording may cost in each run before rounds are left out. Chosen: as many as
+# measuring the first generations may (``live.numbers``).
 _FREE_SECONDS = 0.3
 # The cost of recording per CPU second is averaged over about this many CPU seconds. Chosen: the
 # cost varies much from one short round to the next.

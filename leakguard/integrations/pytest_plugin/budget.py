@@ -30,8 +30,7 @@ from leakguard.integrations.pytest_plugin.settings import (
     usable,
 )
 from leakguard.live.cycle_watch import is_notable
-from leakguard.live.suspicion import Suspicion
-from leakguard.model import Collection, Run, TypeCount
+from leakguard.model import Collection, Run
 
 __all__ = ["MemoryBudget"]
 
@@ -160,7 +159,7 @@ class MemoryBudget:
             name=self.name,
             ignore=self.settings.ignore,
             report=None,
-            suspicion=lambda: patience,
+            follows=patience.is_over,
         )
         for name, (value, capacity) in self._gauges.items():
             guard.gauge(name, value, capacity)
@@ -230,19 +229,18 @@ def _return_free_memory() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
-class Patience(Suspicion):
-    """A suspicion that follows the counts, but reports nothing until ``over`` is True.
+@dataclass(slots=True)
+class Patience:
+    """Says that growth is not followed to its holders until it is ``over``.
 
     This saves time: an inspection is needed only if a budget seems broken, and most are kept.
     """
 
-    def __init__(self, *, over: bool) -> None:
-        super().__init__()
-        self.over = over
+    over: bool
 
-    def note(self, types: Mapping[str, TypeCount]) -> bool:
-        """Take the census of a generation's end; return True only if ``over`` is True."""
-        return super().note(types) and self.over
+    def is_over(self) -> bool:
+        """Return whether growth is followed by now."""
+        return self.over
 
 
 class Garbage:

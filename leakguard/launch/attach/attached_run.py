@@ -244,7 +244,7 @@ class AttachedRun:
     def _choose(self, rounds: int) -> None:
         """If something grows, start a trace, which lasts until the next look and finds sites."""
         inquiry = self._looker.inquiry
-        if (inquiry.grows or inquiry.swells) and self._tracing.worth_asking(rounds):
+        if inquiry.grows and self._tracing.worth_asking(rounds):
             self._tracing.choose(rounds, lambda: diagnose_within(self._journal.run()).findings)
         self._tracing.begin()
         self._traced_from = time.monotonic()

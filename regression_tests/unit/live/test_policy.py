@@ -76,7 +76,7 @@ class Story:
             # A look sees growth where there was some since the look before.
             grew, grows = inquiry.grows, any(map(self.grows, range(seen + 1, index + 1)))
             seen = index
-            inquiry.note(_seen(grows), index)
+            inquiry.note(_seen(grows), 0, index)
             if asks_for_holders(inquiry, purse, loop, why, grew=grew, gained=grows):
                 look(Depth.HOLDERS, self.holders)
                 self.deep.append(index)

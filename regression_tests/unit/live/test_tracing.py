@@ -98,7 +98,7 @@ def test_memory_alone_is_asked_about_when_the_judge_has_seen_enough_of_it():
 def test_diagnoses_are_not_spent_on_memory_that_tells_nothing_yet():
     diagnosed = []
     diagnoses = SimpleNamespace(affordable=True, findings=lambda: diagnosed.append(1) or ())
-    looker = SimpleNamespace(inquiry=Inquiry(swells=True))
+    looker = SimpleNamespace(inquiry=Inquiry())
     traced = TracedGeneration(tracing(), looker, None, diagnoses)
     for _ in range(8):
         traced.begin()

@@ -1,0 +1,47 @@
+"""What a look counted more than an earlier one, and whether that is worth asking who holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from leakguard.model import TypeCount
+
+#: A class has gained something if it has this many instances more. Chosen: any loop may keep one
+#: object more, such as its loop variable.
+GAINED_INSTANCES = 2
+# Without such a class, something was gained if there are this many bytes more in all. The bytes
+# have two parts: 16 KiB, which the interpreter and the guard allocate in any run
+# (analysis.tolerance), and the size of two numbers per generation, because a loop may keep a few
+# numbers of each. Chosen.
+_GAINED_BYTES, _GAINED_PER_GENERATION = 16_384, 64
+# The most classes whose holders a look searches for. Chosen.
+_MOST_CLASSES = 10
+# Types of the entries in caches of the standard library, such as the weak references that abstract
+# base classes cache. The number of entries varies in any program, so these types are treated as
+# builtin types.
+_CACHED = frozenset({"functools._lru_list_elem", "re.Pattern", "weakref.ReferenceType"})
+
+
+def has_gained(change: Mapping[str, TypeCount], own: int, generations: int) -> bool:
+    """Return whether a look counted more than another that many ``generations`` before.
+
+    Args:
+        change: how many more there are of each type; negative for fewer.
+        own: the memory in bytes that the guard has taken in between.
+        generations: how many passed between the two looks.
+    """
+    if classes_gained(change):
+        return True
+    grown = sum(max(more.bytes or 0, 0) for more in change.values())
+    return grown - own > _GAINED_BYTES + _GAINED_PER_GENERATION * generations
+
+
+def classes_gained(change: Mapping[str, TypeCount]) -> Sequence[str]:
+    """Return the classes that gained instances, those with most first; builtin types are none."""
+    more = {name: entry.count for name, entry in change.items() if not _is_builtin(name)}
+    found = [name for name, count in more.items() if count >= GAINED_INSTANCES]
+    return sorted(found, key=lambda name: -more[name])[:_MOST_CLASSES]
+
+
+def _is_builtin(name: str) -> bool:
+    return "." not in name or name in _CACHED
