@@ -86,9 +86,9 @@ class LeakGuard:
             log_every: write the blocks of every n-th generation only.
             large_object: objects of this size and more are listed one by one.
             max_overhead: share of wall time that looks at the heap may cost, 0.01 or ``"1%"``; a
-                short run may cost 0.1 s of CPU and three looks instead, and 5 % of its time (a
-                second at most) more while memory rises; ``leakguard.live.purse`` says it all. None
-                looks at every generation, whatever it costs.
+                short run may cost 0.1 s of CPU and three looks instead, and more while memory
+                rises (0.2 s and 5 % of its time, a second at most); ``leakguard.live.purse`` says
+                it all. None looks at every generation, whatever it costs.
             on_signal: answer this signal (for example ``"SIGUSR1"``) with a look at who holds
                 what, and ``leakguard snapshot PID``, too. Needs ``out``.
             collect: whether the guard may run the garbage collector. On ``suspicion`` it does so

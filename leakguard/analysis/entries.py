@@ -109,14 +109,15 @@ def part_of(case: Case, growing: Growth, container: Growth, *, others_gain: bool
     )
 
 
-def as_counted(container: Growth, most: float | None) -> Growth:
+def as_counted(container: Growth, entries: Growth | None) -> Growth:
     """Return a container that one look saw, with no more new entries than objects were counted.
 
     Of one look, it is births that tell the share of the entries that the loop made; the count of
-    their type is exact. ``most`` is how many more of it each generation; None if that is unknown.
+    their type is exact.
     """
     judged, rate = container.judged, container.rate or 0.0
-    if judged is None or len(judged.series) > 1 or most is None or not 0 < most < rate:
+    most = rate if entries is None else entries.rate or 0.0
+    if judged is None or len(judged.series) > 1 or not 0 < most < rate:
         return container
     size = None if container.bytes_rate is None else container.bytes_rate * most / rate
     return replace(container, rate=most, bytes_rate=size)

@@ -87,10 +87,8 @@ class _Book:
     def enter(self, place: list[Growth]) -> None:
         """Add a row for a place whose containers grow, named after what lies in it."""
         container = together(place)
-        name = container.type or ""
-        entries = self.types.get(name)
-        gained = self.case.timeline.gained(name) if entries is None else entries.rate
-        container = as_counted(container, gained)
+        entries = self.types.get(container.type or "")
+        container = as_counted(container, entries)
         left = self.left()
         is_leading = any(g.name == container.type for g in left) and not container.is_weak
         if not is_notable(container) and (not is_leading or is_bystander(container, left)):

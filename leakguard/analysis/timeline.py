@@ -106,18 +106,6 @@ class Timeline:
         before = [look for look in looks if look[0] < (since or 0)][-1:]
         return before + [look for look in looks if look[0] >= (since or 0)]
 
-    def gained(self, type_name: str) -> float | None:
-        """Return how many more of a type came each generation, if it was counted just twice.
-
-        Two counts show no trend, but what grows cannot have gained more. None with other counts.
-        """
-        looks = [(g, end.count(type_name)) for g, end in self.ends.items()]
-        known = [(generation, count) for generation, count in looks if count is not None]
-        if len(known) != 2:
-            return None
-        (first, before), (last, after) = known
-        return (after - before) / (last - first)
-
     def best_series(self, name: str, read: Reader, unit: Unit = "count") -> Series:
         """Return the series at the station with the most values; the latest station wins ties.
 

@@ -63,8 +63,7 @@ def new_guarded_run(settings: Settings, gauges: Gauges, follows: Callable[[], bo
     prices = Prices(ENGINE, sys.getallocatedblocks())
     record = BirthRecord(most_share=settings.max_overhead) if births_are_wanted() else None
     births = BirthWatch(record, safety)
-    tracing = Tracing(settings.trace, lines_are_known=births.is_recording)
-    purse = Purse(settings.max_overhead, meter, prices, settings.faults, lambda: tracing.may_trace)
+    purse = Purse(settings.max_overhead, meter, prices, settings.faults)
     inquiry = Inquiry(follows)
     journal = _journal(settings)
     looker = Looker(
@@ -90,6 +89,7 @@ def new_guarded_run(settings: Settings, gauges: Gauges, follows: Callable[[], bo
     promises = Promises(may_collect=settings.collect != "never")
     alarm = None if settings.on_leak is None else Alarm(settings.on_leak)
     diagnoses = Diagnoses(journal, meter, purse, inquiry)
+    tracing = Tracing(settings.trace, lines_are_known=births.is_recording)
     traced = TracedGeneration(tracing, looker, safety, diagnoses)
     looks = TakenLooks(looker, scribe)
     # In a run directory, each child has its own file, which is diagnosed together with its

@@ -89,7 +89,7 @@ class Looker:
         """Take the census from which growth is measured."""
         look = self.census(reading, why="baseline")
         if look.seen.census is not None:
-            self.inquiry.begin_counting(look.seen.census, self._held)
+            self.inquiry.begin_counting(look.seen.census, self._notes_held)
         return look
 
     def counts(self) -> PackedCounts:
@@ -119,7 +119,7 @@ class Looker:
         """
         inquiry, grew = self.inquiry, self.inquiry.grows
         look = self._look_if_due(reading, index, why, wanted=bool(targets))
-        inquiry.note(look.seen, self._held, index)
+        inquiry.note(look.seen, self._notes_held, index)
         asks = bool(targets)
         if look.depth:
             asks = asks or self._asks_for_holders(look, index, grew=grew)
@@ -163,7 +163,7 @@ class Looker:
             self.calm.settle(metrics, self._own(self.calm, self.journal))
 
     @property
-    def _held(self) -> int:
+    def _notes_held(self) -> int:
         """The memory in bytes that holds the run so far, and the counts of the latest look."""
         return self.inquiry.held_bytes + (0 if self.journal is None else self.journal.held_bytes)
 
@@ -186,7 +186,7 @@ class Looker:
         inquiry = self.inquiry
         suspects, grew = inquiry.suspects, inquiry.grows
         look = self.census(reading, why="end")
-        inquiry.note(look.seen, self._held)
+        inquiry.note(look.seen, self._notes_held)
         if grew or inquiry.owing or self._has_gained(look.seen, generations):
             look = self._with_holders(look, (), inquiry.suspects or suspects, last=True)
         inquiry.owing = False
@@ -252,7 +252,7 @@ class Looker:
     def _has_gained(self, seen: Observation, generations: int) -> bool:
         """Return whether the program has more objects or more memory than at the first look."""
         first = None if self.journal is None else self.journal.first_census
-        return self.inquiry.has_gained(first, seen.census, self._held, generations)
+        return self.inquiry.has_gained(first, seen.census, self._notes_held, generations)
 
     def _with_holders(
         self, look: Look, targets: Sequence[int], suspects: Sequence[str], *, last: bool

@@ -3,11 +3,10 @@
 A run pays for its looks in seconds of the guard's own work, and of page faults of the program after
 looks in a copy. It may spend:
 
-* in any run: ``FIXED_SECONDS``, so that a short run gets an answer too; ``FIXED_TO_TRACE`` if
-  a generation may be traced;
+* in any run: ``FIXED_SECONDS``, so that a short run gets an answer too;
 * over time: three fifths of ``max_overhead`` of the program's own work;
-* while memory, threads, files or objects rise: ``RISING_SHARE`` of that work, at most
-  ``RISING_SECONDS``;
+* while memory, threads, files or objects rise: ``RISING_FIRST`` and ``RISING_SHARE`` of that work,
+  at most ``RISING_SECONDS``;
 * before the loop: a first walk and a census, if each costs at most half of ``FIXED_SECONDS``.
 
 What the looks that are taken in any case will cost is left in the purse for them.
@@ -26,14 +25,11 @@ from leakguard.live.policy import Depth, Knowledge
 #: Seconds that any run may spend: some looks at a small program, of 6 to 22 ms each. Measured on
 #: 631 recorded runs: 0.3 s take 1,200 looks more and find no leak, holder or line more.
 FIXED_SECONDS = 0.1
-#: The same where a generation may be traced for a line, as without a record of births. Looks must
-#: show in time what is to be traced: of eight quick generations, three on a busy machine.
-FIXED_TO_TRACE = 0.3
-#: While something rises, a run may spend the share ``RISING_SHARE`` of the program's time in
-#: addition, but at most ``RISING_SECONDS``. Most trainings fill a buffer for minutes, so memory
-#: rises without a leak. Chosen: the guard then takes less than 2 % of a training of a minute, and a
-#: run of 2 s can pay for one more look after each of three late rises.
-RISING_SHARE, RISING_SECONDS = 0.05, 1.0
+#: While something rises or grows, a run may spend ``RISING_FIRST`` and the share ``RISING_SHARE``
+#: of the program's time in addition, but at most ``RISING_SECONDS``. Most trainings fill a buffer
+#: for minutes, so memory rises without a leak. Chosen: the guard then takes less than 2 % of a
+#: training of a minute, and a run of half a second has more than one look at who holds what.
+RISING_FIRST, RISING_SHARE, RISING_SECONDS = 0.2, 0.05, 1.0
 #: The looks after a loop are taken even if nothing is left to spend, until all looks have taken
 #: ``OWED_SECONDS`` of CPU time, or the share ``OWED_SHARE`` of the program's time if that is more.
 #: Chosen: what a person would wait for.
@@ -116,16 +112,13 @@ class Purse:
         meter: CostMeter,
         prices: Prices,
         faults: Callable[[], float] = lambda: 0.0,
-        may_trace: Callable[[], bool] = lambda: False,
     ) -> None:
         """Set the allowance.
 
         ``max_overhead`` is a share of the run's time (0.01 is 1 %); None spares nothing.
-        ``faults`` returns the seconds that the program has paid so far for page faults after looks;
-        ``may_trace``, whether a generation is traced if something grows.
+        ``faults`` returns the seconds that the program has paid so far for page faults after looks.
         """
         self._share = max_overhead
-        self._may_trace = may_trace
         self._meter = meter
         self._prices = prices
         self._faults = faults
@@ -194,13 +187,9 @@ class Purse:
         """
         if self._share is None:
             return LONGEST
-        left = self._fixed + self._income() - self._paid
+        left = FIXED_SECONDS + self._income() - self._paid
         usual = TIMES_USUAL * self._prices.of(Depth.HOLDERS)
         return min(max(SHORTEST_LIMIT, self._owed, left, usual), LONGEST)
-
-    @property
-    def _fixed(self) -> float:
-        return FIXED_TO_TRACE if self._may_trace() else FIXED_SECONDS
 
     @property
     def _paid(self) -> float:
@@ -213,9 +202,10 @@ class Purse:
 
     def _allowed(self, known: Knowledge) -> float:
         """Return what all looks may have cost by now."""
-        allowed = self._fixed + self._income()
+        allowed = FIXED_SECONDS + self._income()
         if known.rises or known.grows:
-            allowed += min(RISING_SECONDS, RISING_SHARE * self._meter.program_worked)
+            share = RISING_SHARE * self._meter.program_worked
+            allowed += min(RISING_SECONDS, RISING_FIRST + share)
         return allowed
 
     def _income(self) -> float:

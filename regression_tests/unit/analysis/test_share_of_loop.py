@@ -42,5 +42,6 @@ def test_container_of_one_look_gains_no_more_than_was_counted(counted, looks, ra
     kept = Growth(
         "container", "app.kept[*]", "container", rate=20.0, bytes_rate=2_000.0, judged=judged
     )
-    found = as_counted(kept, counted)
+    entries = None if counted is None else Growth("type", "app.Env", "instances", rate=counted)
+    found = as_counted(kept, entries)
     assert (found.rate, found.bytes_rate) == (rate, 100 * rate)

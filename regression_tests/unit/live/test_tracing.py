@@ -249,7 +249,8 @@ def told(tmp_path, leaks, options=""):
 
 
 def test_leak_is_reported_with_the_line_that_makes_it(tmp_path):
-    traced, created = told(tmp_path, leaks=True)
+    # On a slow machine the default pays for three looks at eight generations, and for no trace.
+    traced, created = told(tmp_path, leaks=True, options="max_overhead=None")
     count, *generations = traced.split()
     assert int(count) == len(generations) >= 1
     assert created == "train.py:13 in evaluate"
