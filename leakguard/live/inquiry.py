@@ -55,14 +55,11 @@ class Inquiry:
     def note(self, seen: Observation, own: int, index: int | None = None) -> None:
         """Record what a look counted at the end of the generation ``index``; None after the loop.
 
-        ``own`` is the memory in bytes that the guard holds. New growth makes looks due soon.
+        ``own`` is the memory in bytes that the guard holds.
         """
-        if seen.census is None:
-            return
-        grew, gains = self.grows, self._gains(seen.census, own, index) and self.follows()
-        self.grows = gains or bool(seen.too_many)
-        if index is not None and self.grows and not grew:
-            self.dates.begin(index)
+        if seen.census is not None:
+            gains = self._gains(seen.census, own, index) and self.follows()
+            self.grows = gains or bool(seen.too_many)
 
     def begin_counting(self, census: Census, own: int, index: int = 0) -> None:
         """Record the counts with which the next look compares."""

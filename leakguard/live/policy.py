@@ -5,7 +5,7 @@ A look is due
 * at the second generation, because growth needs a start, and the first generation is a warm-up; at
   the middle one, if the length of the loop is known; and at the last;
 * at ``Dates``, ever further apart: generations 2, 3, 4, 6, 8, 11, 16 and so on. A rise of the cheap
-  numbers, or objects that begin to grow, begin the dates anew.
+  numbers begins the dates anew.
 
 The look goes on to the holders if something grows, at each date and once more to confirm that
 growth has stopped. Births are recorded all the time, so looks need not be many. What looks may cost

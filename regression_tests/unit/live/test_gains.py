@@ -80,11 +80,6 @@ def test_growth_that_is_not_to_be_followed_yet_is_none():
     assert not inquiry.grows
 
 
-def test_growth_makes_looks_due_soon_again():
-    _, inquiry = told(5, 5, 5, 10, apart=30)
-    assert inquiry.dates.next == 90
-
-
 def test_counts_after_a_collection_are_compared_with_none_from_before():
     said, inquiry = told(500, 900)
     inquiry.collected()

@@ -247,7 +247,7 @@ def test_short_loop_with_a_large_heap_has_the_looks_that_are_taken_in_any_case(c
 
 def test_short_training_of_unknown_length_is_looked_at_up_to_its_end():
     story = Story(6, 0.5, grows=lambda generation: True, census=0.03, holders=0.1, sized=False)
-    assert story.looks == list(range(1, 6))
+    assert story.looks == [1, 2, 3, 5]
     assert len(story.deep) >= 2
     assert story.deep[-1] == 5
 
