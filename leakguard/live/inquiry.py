@@ -22,19 +22,25 @@ class Inquiry:
         dates: when the next look is due.
         grows: the last look counted more objects than the one before.
         owing: this growth still needs a look at holders.
-        suspects: the classes that were gained, those with most new instances first.
     """
 
     follows: Callable[[], bool] = lambda: True
     dates: Dates = field(default_factory=Dates)
     grows: bool = False
     owing: bool = False
-    suspects: Sequence[str] = ()
     _heights: Heights = field(default_factory=Heights)
     _looked: bool = False
     _counts: PackedCounts | None = None
     _own: int = 0
     _counted_at: int = 0
+    # One object from the beginning on: a list of names would be one list more at a later look.
+    _gained: bytes = field(default_factory=lambda: _packed(()))
+
+    @property
+    def suspects(self) -> Sequence[str]:
+        """The classes that the last look counted more of, those with most new instances first."""
+        names = self._gained.decode(errors="surrogatepass").split("\n")
+        return [name for name in names if name]
 
     @property
     def rises(self) -> bool:
@@ -72,7 +78,7 @@ class Inquiry:
         passed = now - self._counted_at
         self.begin_counting(census, own, now)
         change = {} if before is None else before.change_to(census.types)
-        self.suspects = classes_gained(change)
+        self._gained = _packed(classes_gained(change))
         return has_gained(change, taken, passed)
 
     def looked(self, index: int) -> None:
@@ -102,3 +108,8 @@ class Inquiry:
     def has_let_go(self, metrics: Mapping[str, int | float]) -> bool:
         """Return whether most of the gain was freed since the last generation's end."""
         return self._heights.has_let_go(metrics)
+
+
+def _packed(names: Sequence[str]) -> bytes:
+    """Return names as one object of two bytes or more: of shorter ones there is one in all."""
+    return "\n".join(("", "", "", *names)).encode(errors="surrogatepass")
