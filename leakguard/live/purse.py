@@ -23,7 +23,7 @@ from leakguard.live.meter import CostMeter
 from leakguard.live.policy import Depth, Knowledge
 
 #: Seconds that any run may spend: some looks at a small program, of 6 to 22 ms each. Measured on
-#: 631 recorded runs: 0.3 s take 1,200 looks more and find no leak, holder or line more.
+#: 631 recorded runs: 0.3 s took 1,200 looks more and found no leak, holder or line more.
 FIXED_SECONDS = 0.1
 #: While something rises or grows, a run may spend ``RISING_FIRST`` and the share ``RISING_SHARE``
 #: of the program's time in addition, but at most ``RISING_SECONDS``. Most trainings fill a buffer
