@@ -119,9 +119,9 @@ class Looker:
         """
         inquiry, grew = self.inquiry, self.inquiry.grows
         look = self._look_if_due(reading, index, why, wanted=bool(targets))
-        inquiry.note(look.seen, self._notes_held, index)
         asks = bool(targets)
         if look.depth:
+            inquiry.note(look.seen, self._notes_held, index)
             asks = asks or self._asks_for_holders(look, index, grew=grew)
             inquiry.owing = inquiry.grows and not asks
             inquiry.looked(index)
