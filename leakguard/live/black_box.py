@@ -193,6 +193,8 @@ class BlackBox:
             spares = reason_to_spare_heap()
             if spares is not None:
                 raise RuntimeError(spares)
+            # Read after the release: the reserve was part of what was used.
+            watched = next(iter(self.ceilings.read()), watched)
             left = watched.ceiling.left
             if left < _LEAST_ROOM:
                 raise MemoryError(f"no look: only {format_bytes(left)} were left")

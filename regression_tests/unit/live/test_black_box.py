@@ -158,6 +158,15 @@ def test_where_hardly_anything_is_left_there_is_no_look_and_it_is_said(box):
     assert not lines[0].holders
 
 
+def test_what_the_reserve_gives_back_is_room_for_a_look(box, monkeypatch):
+    made, asked = box
+    made.ceilings.most = 20_000_000
+    monkeypatch.setattr(BlackBox, "_release", lambda box: setattr(box.ceilings, "share", 0.8))
+
+    assert at(made, 0.96)[0].skipped is None
+    assert asked
+
+
 def test_a_look_takes_a_share_of_what_is_left(box):
     made, asked = box
     made.ceilings.most = 100_000_000
