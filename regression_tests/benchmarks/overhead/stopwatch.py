@@ -16,7 +16,7 @@ _BEHIND = 0.03  # seconds: some turns on the core
 
 @dataclass
 class Measured:
-    """CPU seconds of each generation, and what the whole took.
+    """CPU seconds of each generation, looks in copies included, and what the whole took.
 
     The first generation has all that comes before it, such as the guard's baseline; the last one
     the report. ``guard`` is (generation, CPU seconds in its snapshots, deepest tier), as it says.
@@ -60,16 +60,16 @@ class Stopwatch:
         """Begin with what comes before the first generation."""
         self._wait(0)
         self._before = resource.getrusage(resource.RUSAGE_SELF)
-        self._marks[0] = time.process_time()
+        self._marks[0] = _cpu_seconds()
 
     def begin(self, generation: int) -> None:
         """End the generation before this one; they count from 1."""
         self._wait(generation)
-        self._marks[generation - 1] = self._marks[generation - 1] or time.process_time()
+        self._marks[generation - 1] = self._marks[generation - 1] or _cpu_seconds()
 
     def stop(self, run: Path) -> Measured:
         """End the last generation, and read what the guard recorded, where there was one."""
-        self._marks[-1] = time.process_time()
+        self._marks[-1] = _cpu_seconds()
         after = resource.getrusage(resource.RUSAGE_SELF)
         return Measured(
             [end - begin for begin, end in itertools.pairwise(self._marks)],
@@ -81,6 +81,12 @@ class Stopwatch:
     def _wait(self, generation: int) -> None:
         if self._partner is not None:
             self._partner.begin(generation)
+
+
+def _cpu_seconds() -> float:
+    """Return the CPU seconds of this process and of its children that have ended, its copies."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
 
 
 def _spent_by_guard(path: Path) -> list[tuple[int, float, int]]:

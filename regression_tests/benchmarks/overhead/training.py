@@ -44,8 +44,8 @@ def train(
         trainer = Timed(config, log, guarded)
         if keep:
             keep_freed_memory(trainer.population.gradient_bytes)
-        if guarded is None:
-            warm_up(trainer)
         stopwatch.start()
+        if guarded is None:  # a training that is watched does the same as it begins
+            warm_up(trainer)
         trainer.train()
         return stopwatch.stop(folder / "run.jsonl")

@@ -7,6 +7,7 @@ import itertools
 import pytest
 
 from leakguard import LeakGuard, diagnose, load, phase
+from leakguard.testing import FakeClock
 
 ROUNDS = 12
 SIZE = 200_000  # bytes
@@ -63,7 +64,7 @@ LOOPS = (
 
 def watched(tmp_path, loop, leaks):
     """Return the run of a guard whose ``with`` ends after the loop's function has returned."""
-    guard = LeakGuard(out=tmp_path / "run.jsonl", report=None, trace="off", max_overhead=None)
+    guard = LeakGuard(out=tmp_path / "run.jsonl", report=None, trace="off", clock=FakeClock())
     with guard:
         loop(guard, leaks)
     return load(tmp_path / "run.jsonl")

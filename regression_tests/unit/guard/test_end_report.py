@@ -72,18 +72,18 @@ def test_healthy_run_says_one_sentence_and_what_would_not_show(capsys):
 
 
 def test_nothing_is_said_where_nobody_wants_it_or_the_log_has_it(capsys):
-    list(train(LeakGuard(report=None, max_overhead=None), leaks=True, generations=12))
+    list(train(LeakGuard(report=None, clock=FakeClock()), leaks=True, generations=12))
     log = io.StringIO()
-    list(train(LeakGuard(log=log, max_overhead=None), leaks=True, generations=12))
+    list(train(LeakGuard(log=log, clock=FakeClock()), leaks=True, generations=12))
     assert said(capsys) == []
     assert "LEAK DETECTED:" in log.getvalue()
 
 
 def test_other_processes_of_a_healthy_training_keep_silent(capsys, monkeypatch):
     monkeypatch.setenv("RANK", "3")
-    list(train(LeakGuard(max_overhead=None), leaks=False))
+    list(train(LeakGuard(clock=FakeClock()), leaks=False))
     assert said(capsys) == []
-    list(train(LeakGuard(max_overhead=None), leaks=True, generations=12))
+    list(train(LeakGuard(clock=FakeClock()), leaks=True, generations=12))
     assert said(capsys)[0].startswith("leakguard: LEAK")
 
 
@@ -111,7 +111,7 @@ def test_end_report_loads_no_library_and_draws_no_random_number():
 
 def test_alarm_rings_once_for_a_leak_before_the_run_is_over():
     reports = []
-    guard = LeakGuard(report=None, max_overhead=None, on_leak=reports.append)
+    guard = LeakGuard(report=None, clock=FakeClock(), on_leak=reports.append)
     heard = [(generation, len(reports)) for generation in train(guard, leaks=True)]
     assert len(reports) == 1
     assert reports[0].verdict == "leak"
@@ -136,7 +136,7 @@ def test_alarm_rings_once_for_a_leak_that_is_told_by_another_type_later(monkeypa
 
 def test_alarm_is_silent_while_a_healthy_run_goes_on():
     reports = []
-    list(train(LeakGuard(report=None, max_overhead=None, on_leak=reports.append), leaks=False))
+    list(train(LeakGuard(report=None, clock=FakeClock(), on_leak=reports.append), leaks=False))
     assert reports == []
 
 
@@ -147,7 +147,7 @@ def test_what_an_alarm_raises_ends_the_loop():
     def stop(report):
         raise EnoughError
 
-    loop = train(LeakGuard(report=None, max_overhead=None, on_leak=stop), leaks=True)
+    loop = train(LeakGuard(report=None, clock=FakeClock(), on_leak=stop), leaks=True)
     with pytest.raises(EnoughError):
         list(loop)
 
@@ -168,7 +168,7 @@ def test_log_names_the_size_from_which_it_lists_objects():
 
 def test_report_names_the_size_from_which_the_guard_lists_objects():
     guard, kept = (
-        LeakGuard(large_object="1 MB", report=None, max_overhead=None),
+        LeakGuard(large_object="1 MB", report=None, clock=FakeClock()),
         bytearray(2_000_000),
     )
     list(train(guard, leaks=True, generations=12))

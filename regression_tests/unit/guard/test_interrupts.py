@@ -228,7 +228,7 @@ def test_interrupted_start_leaves_nothing_and_the_next_one_begins(settings, step
     assert moment > 100
 
 
-@pytest.mark.parametrize("step", [61, EACH])
+@pytest.mark.parametrize("step", [251, EACH])
 def test_interrupted_end_is_made_good_by_the_next_call(settings, step):
     before, moment, out = held_by_the_process(), 1, settings["out"]
     while True:
@@ -247,7 +247,7 @@ def test_interrupted_end_is_made_good_by_the_next_call(settings, step):
 
 
 @pytest.mark.parametrize(
-    ("within", "step"), [(TURNS, 101), pytest.param("", 3_001, marks=pytest.mark.heavy)]
+    ("within", "step"), [(TURNS, 251), pytest.param("", 3_001, marks=pytest.mark.heavy)]
 )
 def test_interrupt_in_a_look_is_over_with_the_next_round(tmp_path, within, step):
     out, moment, kept = tmp_path / "run.jsonl", 1, []

@@ -157,7 +157,7 @@ def test_any_name_of_a_phase_is_recorded_or_passed_over(guard, name):
     assert open_phases() == ()
 
 
-@settings(PATIENT, max_examples=20)  # each is a look at who holds what
+@settings(PATIENT, max_examples=10)  # each is a look at who holds what
 @given(label=ANYTHING, baseline=ANYTHING)
 def test_any_label_is_taken(guard, label, baseline):
     before = guard.run.snapshots[-1].serial
@@ -185,7 +185,7 @@ def test_anything_may_be_expected_to_be_freed(guard, target, why):
         pass
 
 
-@PATIENT
+@settings(PATIENT, max_examples=PATIENT.max_examples // 2)  # each has a look at its end
 @given(rounds=ANYTHING)
 def test_rounds_are_looped_over_or_refused_before_the_loop(renewed, rounds):
     guard = renewed()

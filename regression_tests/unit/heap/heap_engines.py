@@ -75,13 +75,13 @@ ENGINES = [engine for engine in (COMPILED, PYTHON) if engine is not None]
 slow_twin = [] if COMPILED is None else [pytest.mark.heavy]
 
 
-def _each(value: Callable[[Engine], Any]) -> Any:
+def _params(value: Callable[[Engine], Any]) -> list[Any]:
     marks = [slow_twin if engine is PYTHON else [] for engine in ENGINES]
-    told = [pytest.param(value(e), id=e.name, marks=m) for e, m in zip(ENGINES, marks, strict=True)]
-    return pytest.mark.parametrize("engine", told)
+    return [pytest.param(value(e), id=e.name, marks=m) for e, m in zip(ENGINES, marks, strict=True)]
 
 
-each_engine = _each(lambda engine: engine)
-engine_names = _each(lambda engine: engine.name)
+engine_params = _params(lambda engine: engine)
+each_engine = pytest.mark.parametrize("engine", engine_params)
+engine_names = pytest.mark.parametrize("engine", _params(lambda engine: engine.name))
 both_engines = pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
 needs_both = pytest.mark.skipif(COMPILED is None, reason="the compiled scan was not built")

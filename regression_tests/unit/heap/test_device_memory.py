@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from heap_engines import COMPILED, PYTHON, Engine
+from heap_engines import Engine, engine_params
 
 from leakguard.capture import sampled_walk
 from leakguard.capture.heap import walked_graph
@@ -15,7 +15,7 @@ from leakguard.model.census import GRAPH_NODE
 MB = 1_000_000
 
 
-@pytest.fixture(params=[e for e in (COMPILED, PYTHON) if e is not None], ids=lambda e: e.name)
+@pytest.fixture(params=engine_params)
 def engine(request) -> Engine:
     return request.param
 

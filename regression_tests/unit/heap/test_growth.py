@@ -10,7 +10,7 @@ from collections import deque
 from xml.etree import ElementTree
 
 import pytest
-from heap_engines import Engine, both_engines, each_engine
+from heap_engines import Engine, each_engine
 
 from leakguard.capture.heap import Inspection
 from leakguard.model.holder import Holder
@@ -53,7 +53,7 @@ def _name(attribute: str) -> str:
     return f"{__name__}.Trainer.{attribute}"
 
 
-@both_engines
+@each_engine
 def test_a_list_that_grows_every_round_is_found_with_its_numbers(engine: Engine) -> None:
     trainer = Trainer()
 

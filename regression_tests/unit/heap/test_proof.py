@@ -264,9 +264,7 @@ def test_array_that_may_not_be_written_to_is_not_cut():
     assert "none that can be emptied" in proof.refused
 
 
-def test_tensors_come_free_with_their_graphs():
-    torch = pytest.importorskip("torch")
-
+def test_tensors_come_free_with_their_graphs(torch):
     proof = _proved([torch.ones(250_000, requires_grad=True).exp() for _ in range(10)])
 
     assert proof.refused is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import socket
 import zipapp
@@ -285,8 +286,8 @@ def test_calls_of_a_named_function_are_generations(script):
     assert "a generation is 1 call of evolve" in ended.err
 
 
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not here")
 def test_optimizer_steps_are_generations(script):
-    pytest.importorskip("torch")
     script.write("""
         import torch
         torch.set_num_threads(1)
@@ -306,8 +307,8 @@ def test_optimizer_steps_are_generations(script):
     assert 8 <= len(ended.run.generations) <= 12
 
 
+@pytest.mark.skipif(importlib.util.find_spec("gymnasium") is None, reason="gymnasium is not here")
 def test_environment_resets_are_generations(script):
-    pytest.importorskip("gymnasium")
     script.write("""
         import gymnasium, time
         env = gymnasium.make("CartPole-v1")
