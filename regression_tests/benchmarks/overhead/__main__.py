@@ -5,7 +5,7 @@ guard, memray, tracemalloc with one frame and with ten. Beside each, at the same
 core, the same loop trains alone with the same data and seed; they take turns every few
 milliseconds and begin each generation together, one a moment before the other and in turns, so
 whatever slows the machine slows both, and each has work of the same kind beside it. CPU time is
-compared, not wall time, and by it the guard keeps to its ``max_overhead`` here. What this leaves of
+compared, not wall time, that of the copies in which looks happen included. What this leaves of
 noise is told by the loop alone beside itself.
 
 As the command does, both let the C allocator keep what is freed. With ``--give-back`` it gives it

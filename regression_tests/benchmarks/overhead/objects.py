@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import threading
-import time
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -46,7 +42,7 @@ def trade(
     with tracer(variant, folder):
         orders = [Order(number) for number in range(count)]
         stopwatch.start()
-        guard = LeakGuard(out=run, clock=_own_time()) if variant in WATCHED else None
+        guard = LeakGuard(out=run) if variant in WATCHED else None
         with guard or contextlib.nullcontext():
             rounds = range(1, generations + 1)
             for generation in guard.generations(rounds) if guard else rounds:
@@ -54,15 +50,6 @@ def trade(
                 _replace(orders, generation)
                 _add_up(orders, passes)
         return stopwatch.stop(run)
-
-
-def _own_time() -> Callable[[], float]:
-    """Return a clock of this thread's CPU time, as cheap to read as the guard's own.
-
-    On a core that two share, wall time depends on what the other does. Reading the CPU time of the
-    process takes 7 µs, and would be most of what a generation without a look costs.
-    """
-    return partial(time.clock_gettime, time.pthread_getcpuclockid(threading.get_ident()))
 
 
 @phase("replace")

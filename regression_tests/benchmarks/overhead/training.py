@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +38,7 @@ def train(
         checkpoint_every=10**6, plot_every=10**6, **SIZES[size],
     )  # fmt: skip
     with (folder / "log.txt").open("w", encoding="utf-8") as log, tracer(variant, folder):
-        # On a core that two share, wall time depends on what the other does.
-        guarded = Watching(clock=time.process_time) if variant in WATCHED else None
+        guarded = Watching() if variant in WATCHED else None
         trainer = Timed(config, log, guarded)
         if keep:
             keep_freed_memory(trainer.population.gradient_bytes)
