@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from broken_objects.c_api import blank, untrack
-from heap_engines import Engine, each_engine
+from heap_engines import Engine, both_engines
 
 from leakguard.capture.heap import frameworks
 from leakguard.capture.heap.half_built import entries_of
@@ -34,7 +34,7 @@ def _store(sequence: object, position: int, item: object) -> None:
     ctypes.c_void_p.from_address(slots + position * 8).value = id(item)
 
 
-@each_engine
+@both_engines
 def test_a_list_with_empty_slots_is_counted_and_its_elements_are_found(engine: Engine) -> None:
     half, thing = _new_list(1000), Thing()
     _store(half, 7, thing)
@@ -47,7 +47,7 @@ def test_a_list_with_empty_slots_is_counted_and_its_elements_are_found(engine: E
     assert held[1] is not None and held[1].held_by is not None
 
 
-@each_engine
+@both_engines
 def test_tuples_with_empty_slots_are_looked_at_and_left_alone(engine: Engine) -> None:
     half = [_new_tuple(3), {"inside": _new_tuple(1)}, _new_list(0)]
     engine.census()
@@ -71,7 +71,7 @@ def _at_the_end_of_its_mapping(cls: type, pages: mmap.mmap) -> Any:
     return ctypes.cast(copy, ctypes.py_object).value
 
 
-@each_engine
+@both_engines
 def test_no_more_of_a_class_is_read_than_there_is(engine: Engine) -> None:
     child = os.fork()
     if child == 0:

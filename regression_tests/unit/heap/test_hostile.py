@@ -172,7 +172,7 @@ def test_a_census_touches_nothing_and_counts_right(engine: Engine, hostile) -> N
     assert census.watched == {"half": 2}
 
 
-@each_engine
+@both_engines
 def test_a_deep_look_touches_nothing(engine: Engine, hostile) -> None:
     found = engine.inspect(targets=list(hostile), large=1)
     assert TOUCHED == []
