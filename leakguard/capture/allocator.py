@@ -14,7 +14,7 @@ import sys
 import sysconfig
 from typing import Any
 
-from leakguard.capture.births import pools_in_sight
+from leakguard.capture.births import pools_in_sight, shadow_bytes
 from leakguard.capture.probe import Reading, Unavailable, measure
 
 _FOREIGN_ALLOCATORS = (b"jemalloc", b"tcmalloc", b"mimalloc", b"hoard")
@@ -104,7 +104,7 @@ def pool_memory() -> Reading:
         raise Unavailable(
             "this Python does not print the statistics of its allocator in the known form"
         )
-    used = _digits_value(in_use[1]) - _spare()[1]
+    used = _digits_value(in_use[1]) - _spare()[1] - shadow_bytes()
     return {"python_in_use": used, "python_held": _digits_value(arenas[1]) - used}
 
 

@@ -82,6 +82,107 @@ print(abs(moved() - plain) < 500)
     assert said == ["True", "True"]
 
 
+_IN_ORDER = """
+class Order:
+    __slots__ = ("number",)
+
+    def __init__(self, number):
+        self.number = None
+
+from leakguard.capture.births import shadow_bytes
+def neighbours():
+    # the share that lies next to the one before, after each was replaced ten times
+    orders = [Order(number) for number in range(20_000)]
+    for turn in range(200):
+        for place in range(turn % 20, 20_000, 20):
+            orders[place] = Order(place)
+    near = [0 < id(after) - id(before) <= 64 for before, after in zip(orders, orders[1:])]
+    return sum(near) / len(near), shadow_bytes()
+
+record.stop()
+alone, _ = neighbours()
+record = BirthRecord(interval=4_096.0, seed=3)
+record.start()
+beside, sampled = neighbours()
+"""
+
+
+def test_objects_lie_in_memory_in_the_order_that_they_have_without_a_record():
+    # Where each sample moves the objects after it by one, a quarter of the neighbours is lost here.
+    said = run(_IN_ORDER + "print(alone > 0.8, beside > 0.95 * alone, sampled > 3_000)")
+
+    assert said == ["True", "True", "True"]
+
+
+def test_places_in_the_pools_are_kept_while_their_blocks_live_and_count_nowhere():
+    said = run(
+        _EVERY
+        + """
+from leakguard.capture.allocator import pool_memory
+from leakguard.capture.births import shadow_bytes
+def in_use():
+    gc.collect()
+    return pool_memory()["python_in_use"]
+kept = [None] * 10_000
+record.stop()
+record = BirthRecord(interval=1.0, seed=3)
+record.start()
+record.check()
+before, blocks, places = in_use(), sys.getallocatedblocks(), shadow_bytes()
+kept = [bytes(100) for _ in range(10_000)]
+places = shadow_bytes() - places
+print(places, abs(in_use() - before) < 50_000)
+print(abs(sys.getallocatedblocks() - blocks - 10_000) < 100)
+kept.clear()
+print(shadow_bytes() < 50_000, abs(sys.getallocatedblocks() - blocks) < 100)
+record.stop()
+print(shadow_bytes(), abs(sys.getallocatedblocks() - blocks) < 100)
+"""
+    )
+
+    assert 1_000_000 < int(said[0]) < 2_000_000
+    assert said[1:] == ["True", "True", "True", "True", "0", "True"]
+
+
+def test_places_of_samples_that_were_dropped_are_given_back():
+    said = run(
+        _EVERY
+        + """
+from leakguard.capture.births import shadow_bytes
+blocks = sys.getallocatedblocks()
+kept = [bytes(100) for _ in range(150_000)]
+print(shadow_bytes() < 65_536 * 144)
+print(abs(sys.getallocatedblocks() - blocks - 150_000) < 200)
+del kept[:]
+print(shadow_bytes() < 100_000, abs(sys.getallocatedblocks() - blocks) < 200)
+"""
+    )
+
+    assert said == ["True"] * 4
+
+
+def test_forked_child_that_begins_a_record_gives_the_places_of_the_parents_back():
+    said = run(
+        _EVERY
+        + """
+from leakguard.capture.births import shadow_bytes
+blocks = sys.getallocatedblocks()
+kept = [bytes(100) for _ in range(10_000)]
+if os.fork() == 0:
+    del kept[:]
+    print(shadow_bytes() > 1_000_000, abs(sys.getallocatedblocks() - blocks) < 200)
+    child = BirthRecord(interval=1.0, seed=3)
+    child.start()
+    print(child.problem, shadow_bytes() < 1_000, abs(sys.getallocatedblocks() - blocks) < 200)
+    sys.stdout.flush()
+    os._exit(0)
+os.wait()
+"""
+    )
+
+    assert said == ["True", "True", "None", "True", "True"]
+
+
 def test_block_recorded_once_is_recorded_anew_where_it_grows_in_place():
     said = run(
         _EVERY

@@ -15,7 +15,7 @@
 #define Py_BUILD_CORE 1
 #define PY_SSIZE_T_CLEAN
 /* Checksum (31 bits) of _births.pyi; see compiled_part.py. */
-#define RECORD_INTERFACE 0x36f9b48f
+#define RECORD_INTERFACE 0x06ba9a80
 
 #include <Python.h>
 #include <link.h>
@@ -119,13 +119,15 @@ typedef struct {
     size_t size;
     double weight;
     enum domain domain;
-    int count; /* of frames */
+    void *shadow; /* see `shadow_of` in domains.c; NULL for none */
+    int count;    /* of frames */
     RawFrame frames[MOST_FRAMES];
 } Birth;
 
 /* Return whether it is recorded, and fill it. */
 int begin_birth(enum domain domain, size_t size, Birth *birth);
-void end_birth(const Birth *birth, void *block);
+/* Return whether the block is recorded now. */
+int end_birth(const Birth *birth, void *block);
 /* Both, where the block has been handed out as it would have been without the record. */
 void born(enum domain domain, void *block, size_t size);
 
@@ -136,6 +138,8 @@ int forget(const void *block, Sample *held);
 /* The block could not be resized, and is what it was. */
 void remember(const Sample *held);
 void died(const void *block);
+/* As `samples_take_shadows`, under the lock. */
+void *take_shadows(void);
 
 /* Small blocks are recorded in one of so many rounds, chosen at random: what is recorded in it stands for
    the others, too. */
@@ -205,6 +209,7 @@ double cpu_seconds(void);
 
 struct Sample {
     uintptr_t block;
+    void *shadow;
     uint64_t size;
     double weight; /* bytes that it stands for: its size divided by its probability, times one_in */
     uint32_t stack;
@@ -244,6 +249,12 @@ int samples_remove(const void *block, Sample *removed);
 /* Remove all samples of these domains (bits). */
 void samples_drop(unsigned domains);
 uint32_t samples_live(void);
+/* Let go of the shadows of all samples, which stay. */
+void samples_leave_shadows(void);
+/* Return the shadows that no sample has any more, each with the address of the next in its first bytes. */
+void *samples_take_shadows(void);
+/* Bytes of the pools that shadows take. */
+extern size_t shadow_bytes;
 
 /* ---- stacks.c, functions.c: where the program was, as plain copies ---------------------------- */
 
@@ -301,6 +312,8 @@ int small_passes(void);
 /* Step aside from OBJ for as long as the statistics of pymalloc are read, and back. */
 void show_pools(int shown);
 int small_is_ours(void);
+/* Free the shadows that no sample has any more. The caller has the interpreter's lock. */
+void free_shadows(void);
 
 /* Patch what was loaded since the last time; returns why C memory is not recorded, or NULL. */
 const char *patch_libraries(void);

@@ -12,6 +12,8 @@
 
 #include "births.h"
 
+#include <errno.h>
+
 #if PY_VERSION_HEX >= 0x030D0000
 #include <internal/pycore_pymem.h>
 #endif
@@ -39,19 +41,79 @@ from_pools(enum domain domain, void *context, void *block, size_t size, int zero
     return zeroed ? original[domain].calloc(context, 1, size) : original[domain].malloc(context, size);
 }
 
-/* pymalloc is asked for the smallest block that it has from RAW, so that it counts it as one of these,
-   and the rest of it is given back. RAW does not count it as a birth of its own. */
-static void *
-from_raw(enum domain domain, void *context, void *block, size_t size, int zeroed)
+/* What is allocated until `time_left` is set to what this returns is no birth. */
+static inline int64_t
+stop_clock(void)
 {
     int64_t left = time_left;
     time_left = INT64_MAX;
+    return left;
+}
+
+/* pymalloc is asked for the smallest block that it has from RAW, so that it counts it as one of these,
+   and the rest of it is given back. */
+static void *
+from_raw(enum domain domain, void *context, void *block, size_t size, int zeroed)
+{
+    int64_t left = stop_clock();
     void *large = from_pools(domain, context, block, SMALL + 1, zeroed);
     time_left = left;
     void *cut = large == NULL ? NULL : original[RAW].realloc(original[RAW].ctx, large, size);
     return cut == NULL ? large : cut;
 }
 
+/* Have pymalloc count one block more, or one less, of those that it had from RAW: one that it hands out is
+   freed past it, or the other way round. Another tool may stand in RAW, and sees both ends of each. */
+static void
+count_one_more(void)
+{
+    PyMem_RawFree(original[OBJ].malloc(original[OBJ].ctx, SMALL + 1));
+}
+
+static void
+count_one_less(void)
+{
+    void *block = PyMem_RawMalloc(1);
+    if (block != NULL) {
+        original[OBJ].free(original[OBJ].ctx, block);
+    }
+}
+
+/* Take from the pools what a recorded block would have had there; it is freed when the block is. Else the
+   next object is put into its place, and each later one into that of the one before: a loop that makes its
+   objects in the order of its lists has them in that order in memory, which makes it quick, and would lose
+   that more with each sample. pymalloc counts both as one block. */
+static void *
+shadow_of(enum domain domain, size_t size)
+{
+    int64_t left = stop_clock();
+    void *shadow = original[domain].malloc(original[domain].ctx, size);
+    if (shadow != NULL) {
+        count_one_less();
+    }
+    time_left = left;
+    return shadow;
+}
+
+static void
+free_shadow(void *shadow)
+{
+    int64_t left = stop_clock();
+    original[OBJ].free(original[OBJ].ctx, shadow);
+    count_one_more();
+    time_left = left;
+}
+
+void
+free_shadows(void)
+{
+    for (void *next, *shadow = take_shadows(); shadow != NULL; shadow = next) {
+        next = *(void **)shadow;
+        free_shadow(shadow);
+    }
+}
+
+/* Frames tell that it is the main interpreter that asks, which may have pools of its own. */
 static __attribute__((noinline)) void *
 small(enum domain domain, void *context, void *block, size_t size, int zeroed)
 {
@@ -61,7 +123,12 @@ small(enum domain domain, void *context, void *block, size_t size, int zeroed)
     if (made == NULL) {
         return from_pools(domain, context, block, size, zeroed);
     }
-    end_birth(&birth, made);
+    if (birth.count > 0) {
+        birth.shadow = shadow_of(domain, size);
+    }
+    if (!end_birth(&birth, made) && birth.shadow != NULL) {
+        free_shadow(birth.shadow);
+    }
     return made;
 }
 
@@ -141,6 +208,9 @@ resized(void *context, void *block, size_t size, int due)
     if (moved == NULL && had) {
         remember(&held);
     }
+    if (had && held.shadow != NULL) {
+        free_shadows();
+    }
     return due ? recorded(moved, size) : moved;
 }
 
@@ -158,8 +228,13 @@ raw_realloc(void *context, void *block, size_t size)
 static __attribute__((noinline)) void
 free_sample(void *context, void *block)
 {
-    died(block);
+    Sample held;
+    int error = errno, had = forget(block, &held);
     original[RAW].free(context, block);
+    if (had && held.shadow != NULL) {
+        free_shadows(); /* whoever frees a small block has the interpreter's lock */
+    }
+    errno = error;
 }
 
 static HOT void

@@ -83,6 +83,7 @@ start_record(double python_interval, double c_interval, unsigned long long seed,
         owner = getpid();
     }
     clear_tables();
+    free_shadows();
     frames_start();
     current_generation = -1;
     current_phase = 0;
@@ -116,9 +117,11 @@ static void
 stop_record(void)
 {
     if (enter()) {
+        samples_leave_shadows();
         *recording = 0;
         leave();
         wrap_small(0);
+        free_shadows();
     }
 }
 
@@ -244,6 +247,17 @@ births_show_pools(PyObject *module, PyObject *shown)
     Py_RETURN_NONE;
 }
 
+PyDoc_STRVAR(shadow_bytes_doc,
+"shadow_bytes()\n--\n\n"
+"Return the bytes of the interpreter's pools that the record takes: the places of recorded small blocks,\n"
+"which lie elsewhere.");
+
+static PyObject *
+births_shadow_bytes(PyObject *module, PyObject *unused)
+{
+    return PyLong_FromSize_t(shadow_bytes);
+}
+
 PyDoc_STRVAR(figures_doc,
 "figures()\n--\n\n"
 "Return (live samples, stacks, ((interval, samples, bytes, blocks) of Python's memory, of C's)) since\n"
@@ -341,6 +355,7 @@ static PyMethodDef methods[] = {
     {"cohorts", births_cohorts, METH_O, cohorts_doc},
     {"survivors", births_survivors, METH_VARARGS, survivors_doc},
     {"show_pools", births_show_pools, METH_O, show_pools_doc},
+    {"shadow_bytes", births_shadow_bytes, METH_NOARGS, shadow_bytes_doc},
     {"figures", births_figures, METH_NOARGS, figures_doc},
     {"small_blocks", births_small_blocks, METH_NOARGS, small_blocks_doc},
     {"record_small", births_record_small, METH_O, record_small_doc},

@@ -48,6 +48,7 @@ begin_birth(enum domain domain, size_t size, Birth *birth)
     birth->weight = next_time(domain, size);
     birth->size = size;
     birth->domain = domain;
+    birth->shadow = NULL;
     if (birth->weight == 0 || !*recording || inside || is_quiet || (domain == NATIVE && !native_is_recorded)) {
         return 0;
     }
@@ -61,6 +62,7 @@ record(const Birth *birth, void *block)
     uint8_t one_in = birth->domain == OBJ || birth->domain == MEM ? small_one_in : 1;
     Sample sample = {
         .block = (uintptr_t)block,
+        .shadow = birth->shadow,
         .size = birth->size,
         .weight = birth->weight * one_in,
         .stack = stack_number(birth->frames, birth->count),
@@ -73,13 +75,15 @@ record(const Birth *birth, void *block)
     sampler_count(&sample);
 }
 
-void
+int
 end_birth(const Birth *birth, void *block)
 {
-    if (block != NULL && enter()) {
-        record(birth, block);
-        leave();
+    if (block == NULL || !enter()) {
+        return 0;
     }
+    record(birth, block);
+    leave();
+    return 1;
 }
 
 void
@@ -107,10 +111,21 @@ forget(const void *block, Sample *held)
 void
 remember(const Sample *held)
 {
+    Sample again = *held;
+    again.shadow = NULL; /* left when it was forgotten */
     if (enter()) {
-        samples_add(held);
+        samples_add(&again);
         leave();
     }
+}
+
+void *
+take_shadows(void)
+{
+    pthread_mutex_lock(&lock);
+    void *first = samples_take_shadows();
+    pthread_mutex_unlock(&lock);
+    return first;
 }
 
 void

@@ -10,6 +10,8 @@
 uint32_t filter[BUCKETS / 32];
 Sample *samples;
 static uint32_t *heads;
+size_t shadow_bytes;
+static void *shadows; /* that no sample has any more */
 static uint32_t free_list, unused, live[DOMAINS], of_stratum[STRATA];
 
 size_t
@@ -25,9 +27,45 @@ samples_use(char *memory)
     heads = (uint32_t *)(memory + (MOST_SAMPLES + 1) * sizeof(Sample));
 }
 
+/* What pymalloc takes from a pool for a block. */
+static size_t
+bytes_of_shadow(const Sample *sample)
+{
+    return sample->shadow == NULL ? 0 : sample->size ? (sample->size + 15) / 16 * 16 : 16;
+}
+
+/* Whoever is here may lack the interpreter's lock, which freeing takes. */
+static void
+leave_shadow(Sample *sample)
+{
+    if (sample->shadow != NULL) {
+        shadow_bytes -= bytes_of_shadow(sample);
+        *(void **)sample->shadow = shadows;
+        shadows = sample->shadow;
+        sample->shadow = NULL;
+    }
+}
+
+void
+samples_leave_shadows(void)
+{
+    for (uint32_t number = 1; number < unused; number++) {
+        leave_shadow(&samples[number]);
+    }
+}
+
+void *
+samples_take_shadows(void)
+{
+    void *first = shadows;
+    shadows = NULL;
+    return first;
+}
+
 void
 samples_clear(void)
 {
+    samples_leave_shadows();
     for (uint32_t number = 1; number < unused; number++) {
         samples[number].domain = DOMAINS;
     }
@@ -56,6 +94,7 @@ unlink_sample(uint32_t bucket, uint32_t *link)
     Sample *sample = &samples[*link];
     uint32_t number = *link;
     *link = sample->next;
+    leave_shadow(sample);
     if (heads[bucket] == 0) {
         __atomic_fetch_and(&filter[bucket >> 5], ~(1u << (bucket & 31)), __ATOMIC_RELAXED);
     }
@@ -148,7 +187,8 @@ samples_drop(unsigned domains)
 void
 samples_add(const Sample *sample)
 {
-    Sample replaced;
+    Sample replaced, dropped = *sample;
+    shadow_bytes += bytes_of_shadow(sample);
     uint32_t bucket = bucket_of((void *)sample->block);
     samples_remove((void *)sample->block, &replaced);
     if (free_list == 0 && unused > MOST_SAMPLES) {
@@ -162,6 +202,7 @@ samples_add(const Sample *sample)
         number = unused++;
     }
     else {
+        leave_shadow(&dropped);
         return; /* thinned to nothing: only with blocks larger than any interval */
     }
     samples[number] = *sample;
