@@ -34,8 +34,9 @@ RISING_FIRST, RISING_SHARE, RISING_SECONDS = 0.2, 0.05, 1.0
 #: ``OWED_SECONDS`` of CPU time, or the share ``OWED_SHARE`` of the program's time if that is more.
 #: Chosen: what a person would wait for.
 OWED_SECONDS, OWED_SHARE = 2.0, 0.05
-#: CPU seconds that a look may always take before it is aborted. Chosen: an autograd graph of 27,000
-#: nodes took 1.5 s, and more than 2 s beside a busy process; what is aborted was paid for nothing.
+#: CPU seconds that a look may always take before it is aborted. Chosen: in a process with torch, a
+#: look that follows the most nodes of backward graphs took 2 s. What is aborted was paid for
+#: nothing.
 SHORTEST_LIMIT = 3.0
 #: A look may always take this many times its expected cost before it is aborted. Chosen: more than
 #: 2, because a look takes twice as long if it has to search for holders.

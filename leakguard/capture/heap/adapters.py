@@ -14,7 +14,12 @@ from functools import partial
 from types import CodeType, GetSetDescriptorType
 from typing import Any
 
-from leakguard.capture.heap.backward import NODE_BYTES, is_backward_node, saved_slots
+from leakguard.capture.heap.backward import (
+    MOST_NODES,
+    NODE_BYTES,
+    is_backward_node,
+    saved_slots,
+)
 from leakguard.capture.heap.classes import (
     HEAP_TYPE,
     derives,
@@ -128,6 +133,7 @@ class GraphAdapters:
         self._frameworks = frameworks
         self._own_memory = own_memory
         self._memory = _MemoryMap(weighs_devices)
+        self._followed = 0  # nodes of backward graphs
 
     def describe(self, cls: type) -> ClassLayout:
         """Return how to size the instances of a class, and how to read what they refer to."""
@@ -195,6 +201,9 @@ class GraphAdapters:
         variable = leaf.__get__ if type(leaf) is GetSetDescriptorType else None
 
         def read(node: Any) -> tuple[list[object], Iterable[object]]:
+            self._followed += 1
+            if self._followed > MOST_NODES:
+                return [], _NO_ELEMENTS
             parts: list[object] = list(torch.next_nodes(node))
             parts += (kept for kept in torch.saved(node, slots) if kept is not None)
             if variable is not None:

@@ -11,6 +11,8 @@ import weakref
 import pytest
 from heap_engines import COMPILED, PYTHON, Engine
 
+from leakguard.capture.heap import adapters, frameworks
+
 engine_here = COMPILED or PYTHON
 
 
@@ -67,6 +69,31 @@ def test_a_graph_that_was_used_retains_only_its_nodes(engine: Engine, torch) -> 
     losses.kept[0].backward()
     losses.kept.append(bytearray(200_000))
     assert _holder(engine).retained_bytes < 210_000
+
+
+def test_a_torch_that_tells_no_raw_tensors_has_them_unpacked(
+    engine: Engine, torch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(frameworks, "_TELLS_SAVED", (1_000,))
+    losses, used = Losses(), Losses()
+    weights = torch.ones(10_000, requires_grad=True)
+    losses.kept += [(weights * 2).exp().sum() for _ in range(20)]
+    used.kept.append((weights * 2).exp().sum())
+    used.kept[0].backward()
+    assert _holder(engine).retained_bytes == pytest.approx(20 * 40_000, rel=0.10)
+
+
+def test_holder_of_more_nodes_than_are_followed_is_told(
+    engine: Engine, torch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(adapters, "MOST_NODES", 70)
+    losses = Losses()
+    weights = torch.ones(10_000, requires_grad=True)
+    losses.kept += [(weights * 2).exp().sum() for _ in range(50)]
+    found = _holder(engine)
+    assert (found.element, found.entries) == ("torch.Tensor", 50)
+    assert found.graph_nodes is not None
+    assert 50 < found.graph_nodes < 150
 
 
 def test_no_unpack_hook_runs_and_what_was_packed_is_counted(engine: Engine, torch) -> None:
