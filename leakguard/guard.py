@@ -119,7 +119,8 @@ class LeakGuard:
             black_box: near a limit of memory (85 % and 95 % of a cgroup's, of the process's own or
                 of what the machine has left), record once each who holds it, so that a run that
                 dies of memory leaves evidence. Needs ``out``.
-            clock: monotonic seconds.
+            clock: monotonic seconds. A clock that is none of the module ``time`` measures the
+                guard's own cost, too.
             follows: returns whether objects that were gained are followed to their holders before
                 the last look.
 

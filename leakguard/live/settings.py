@@ -72,19 +72,24 @@ class Settings:
     def own_clock(self) -> Callable[[], float]:
         """The clock that measures the guard's own cost.
 
-        It is the CPU time of the guard's thread, unless the caller supplies another clock.
+        It is the CPU time of the guard's thread and of the copies in which it looks, unless the
+        caller supplies a clock of their own: what a simulated run costs is simulated, too.
         """
-        return own_seconds if self.clock is time.perf_counter else self.clock
+        return own_seconds if self._is_of_this_machine else self.clock
 
     @property
     def queued(self) -> Callable[[], float]:
         """The clock of seconds without a free processor; always 0 with the caller's own clock."""
-        return queued_seconds if self.clock is time.perf_counter else (lambda: 0.0)
+        return queued_seconds if self._is_of_this_machine else (lambda: 0.0)
 
     @property
     def faults(self) -> Callable[[], float]:
         """The clock of page faults after looks; always 0 with the caller's own clock."""
-        return fault_seconds if self.clock is time.perf_counter else (lambda: 0.0)
+        return fault_seconds if self._is_of_this_machine else (lambda: 0.0)
+
+    @property
+    def _is_of_this_machine(self) -> bool:
+        return getattr(self.clock, "__module__", None) == time.__name__
 
 
 def checked_settings(
