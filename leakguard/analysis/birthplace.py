@@ -157,6 +157,16 @@ class RunBirths:
         alike = (look for other, look in self._looks.items() if _base(other) == base)
         return max(alike, key=lambda look: sum(p.bytes for p in look[1]), default=None)
 
+    def of_garbage(self, name: str) -> Birth | None:
+        """Return the births of instances of a class that only cycles kept alive.
+
+        They do not tell since when: collections of the program's own may have freed earlier ones.
+        """
+        looks = (s for s in reversed(self._run.snapshots) if s.collection is not None)
+        known = ((s, s.collection.made.get(name)) for s in looks if s.collection is not None)
+        birth = next((self._birth(s, made) for s, made in known if made), None)
+        return None if birth is None else replace(birth, trail=None)
+
     def share_of_loop(self, path: str, kept: float) -> float:
         """Return the share of the ``kept`` bytes of a container that the loop made.
 

@@ -20,6 +20,7 @@ from leakguard.live.policy import LAST, Depth, LoopSoFar
 from leakguard.live.purse import Purse
 from leakguard.live.safety import Safety
 from leakguard.model import Collection
+from leakguard.model.births import Birthplace
 from leakguard.model.holder import Hop
 
 #: The reason for a look that takes no census: nothing was gained since the last one.
@@ -268,7 +269,7 @@ class Looker:
     def _collect_if_called_for(self, found: Inspection, watch: CycleWatch) -> None:
         ways = found.cycles
         if ways is not None and may_collect() and watch.calls_for_collection(ways.keys()):
-            self._collect_cycles(ways, watch)
+            self._collect_cycles(ways, found.made_adrift, watch)
 
     def _ask(
         self,
@@ -285,12 +286,18 @@ class Looker:
             self._note_no_holders(error)
             return None
 
-    def _collect_cycles(self, ways: Mapping[str, tuple[Hop, ...]], watch: CycleWatch) -> None:
-        """Free the cycles; keep the reference chains of the classes that were freed."""
+    def _collect_cycles(
+        self,
+        ways: Mapping[str, tuple[Hop, ...]],
+        made: Mapping[str, tuple[Birthplace, ...]],
+        watch: CycleWatch,
+    ) -> None:
+        """Free the cycles; keep the chains and the lines of the classes that were freed."""
         with self.purse.charged(Depth.NUMBERS):
             freed = self.recorder.collect()
         told = {name: way for name, way in ways.items() if name in freed.types}
-        self._collection = replace(freed, cycles=told)
+        lines = {name: places for name, places in made.items() if name in freed.types}
+        self._collection = replace(freed, cycles=told, made=lines)
         self.inquiry.collected()
         watch.collected()
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from leakguard.model.births import Births
+from leakguard.model.births import Birthplace, Births
 from leakguard.model.brink import Brink
 from leakguard.model.census import Census, TypeCount
 from leakguard.model.holder import Holder, Hop, Proof
@@ -72,7 +72,8 @@ class Collection:
 
     ``types`` maps qualified type names to how many instances were freed, largest number first.
     ``cycles`` maps some of these types to the path from an instance back to itself, as recorded
-    before the collection.
+    before the collection. ``made`` maps some of them to where their instances were made, according
+    to sampled births.
     """
 
     freed: int
@@ -80,6 +81,7 @@ class Collection:
     bytes: int | None = None
     types: Mapping[str, int] = field(default_factory=dict)
     cycles: Mapping[str, tuple[Hop, ...]] = field(default_factory=dict)
+    made: Mapping[str, tuple[Birthplace, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

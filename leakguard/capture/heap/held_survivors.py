@@ -8,6 +8,7 @@ from types import MethodType
 from typing import Any, NamedTuple
 
 from leakguard.capture.births import Belonging, Survivor, Survivors, scaled, thinned
+from leakguard.capture.heap.classes import qualified_name
 from leakguard.capture.heap.graph import Graph
 from leakguard.capture.heap.initializers import Initializers
 from leakguard.capture.heap.path_tree import KEY, NO_NODE
@@ -77,7 +78,8 @@ class HeldSurvivors:
         self._kinds = kinds
         self._initializers = Initializers()
         self._by_path: defaultdict[int, list[_OfEntry]] = defaultdict(list)
-        self._share(self._found(memory_at))
+        self._all = self._found(memory_at)
+        self._share()
 
     def paths(self) -> list[int]:
         """Return the paths that gain survivors, those with the most bytes first."""
@@ -94,6 +96,16 @@ class HeldSurvivors:
         # What is left out is made with the rest, as far as is known.
         times = self._bytes(all_) / self._bytes(sure) if sure else 1.0
         return self._survivors.places([self._belonging(survivor, times) for survivor in sure])
+
+    def made(self, first: int, classes: Collection[str]) -> dict[str, tuple[Birthplace, ...]]:
+        """Return where instances of these classes were made, of the nodes from ``first`` on."""
+        by_class: defaultdict[str, list[Belonging]] = defaultdict(list)
+        for node, block in self._all:
+            cls = self._graph.class_of(node) if node >= first else None
+            if cls is not None and id(cls) not in _RECYCLED and qualified_name(cls) in classes:
+                own = self._initializers.of([cls])
+                by_class[qualified_name(cls)].append(Belonging(block.row, own, own, is_entry=True))
+        return {name: self._survivors.places(blocks) for name, blocks in by_class.items()}
 
     def _belonging(self, kept: _OfEntry, times: float) -> Belonging:
         node, block, entry = kept
@@ -126,11 +138,12 @@ class HeldSurvivors:
                 found.append((at, block))
         return found
 
-    def _share(self, found: Sequence[tuple[int, Survivor]]) -> None:
+    def _share(self) -> None:
         """Assign each survivor to the outermost container around it that grew and gains survivors.
 
         If there is none, take the outermost that grew between looks, else the outermost that gains.
         """
+        found = self._all
         ways = self._graph.ways([node for node, _ in found], self._containers)
         gaining = self._gaining(found, ways)
         for (node, block), way in zip(found, ways, strict=True):

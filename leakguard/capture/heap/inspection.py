@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import closing
 from dataclasses import replace
 from itertools import islice
@@ -39,6 +39,7 @@ from leakguard.capture.heap.traces import (
 )
 from leakguard.capture.heap.traits import traits_of
 from leakguard.capture.heap.walked_graph import ADRIFT, WalkedGraph, walk_graph
+from leakguard.model.births import Birthplace
 from leakguard.model.census import GRAPH_NODE
 from leakguard.model.holder import ELEMENT, Holder, Hop
 
@@ -85,6 +86,7 @@ def take_inspection(
             adrift, adrift_bytes = walked.adrift
             wanted = tell_cycles is not None and tell_cycles(adrift, adrift_bytes)
             cycles = cycles_among(graph, walked.rooted) if wanted else None
+            made_adrift = look.made_adrift(walked.rooted, cycles or ())
         found = Inspection(
             holders=holders,
             growing=growing,
@@ -96,6 +98,7 @@ def take_inspection(
             adrift=adrift,
             adrift_bytes=adrift_bytes,
             cycles=cycles,
+            made_adrift=made_adrift,
             seconds=time.perf_counter() - start,
             engine=engine,
         )
@@ -138,6 +141,7 @@ class _Questions:
         )
         self._in_c = KeptInC(graph, rooted)
         self._suspects: list[int] = []  # one node of each growing class
+        self._survivors: HeldSurvivors | None = None
 
     def holders(
         self,
@@ -152,7 +156,7 @@ class _Questions:
         them.
         """
         after, grown = self.remember(memory)
-        kept = self._kept(survivors, grown)
+        kept = self._survivors = self._kept(survivors, grown)
         on_devices = self._devices.by_path(self._are_containers())
         large = [path for path, size in on_devices.most_common() if size >= _WORTH_NAMING]
         chosen = self._chosen(grown, suspects, [] if kept is None else kept.paths(), large)
@@ -176,6 +180,14 @@ class _Questions:
         known = {holder.path for holder in holders}
         holders += [graph for graph in self._graphs() if graph.path not in known]
         return tuple(holders), after, growing
+
+    def made_adrift(
+        self, first: int, classes: Collection[str]
+    ) -> dict[str, tuple[Birthplace, ...]]:
+        """Return where instances of these classes were made, of the nodes from ``first`` on."""
+        if self._survivors is None or not classes:
+            return {}
+        return self._survivors.made(first, classes)
 
     def _graphs(self) -> list[Holder]:
         """Describe the largest backward graphs by the tensors that hold them."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from leakguard.capture.heap.growth import PathGrowth, PathMemory
+from leakguard.model.births import Birthplace
 from leakguard.model.census import Census, LargeObject
 from leakguard.model.holder import Holder, Hop
 
@@ -86,6 +87,7 @@ class Inspection:
         adrift_bytes: the size of the objects that no root leads to.
         cycles: for the most common classes among these objects, the path from an instance back to
             itself; None if cycles were not asked for.
+        made_adrift: where the instances of these classes were made, according to sampled births.
         seconds: wall time of the look.
         engine: ``"compiled"`` or ``"python"``.
     """
@@ -100,5 +102,6 @@ class Inspection:
     adrift: int
     adrift_bytes: int
     cycles: Mapping[str, tuple[Hop, ...]] | None
+    made_adrift: Mapping[str, tuple[Birthplace, ...]]
     seconds: float
     engine: str

@@ -55,8 +55,8 @@ def loop_that_waits_in_traced_generation(guard):
 
 
 def test_trace_that_lasts_too_long_is_cut_and_tells_the_line(tmp_path, monkeypatch):
-    monkeypatch.setattr(tracing, "_SECONDS_AT_LEAST", 0.05)
-    monkeypatch.setattr(tracing, "_SECONDS_AT_MOST", 0.05)
+    monkeypatch.setattr(tracing, "_SECONDS_AT_LEAST", 0.2)
+    monkeypatch.setattr(tracing, "_SECONDS_AT_MOST", 0.2)
     out = tmp_path / "run.jsonl"
     cut = loop_that_waits_in_traced_generation(LeakGuard(out=out, report=None, max_overhead=None))
     told = [s for s in load(out).snapshots if s.sites]
