@@ -14,6 +14,7 @@ from leakguard.analysis.case import Case
 from leakguard.analysis.class_owner import is_users
 from leakguard.analysis.entries import IN_FRONT
 from leakguard.analysis.growth import Growth
+from leakguard.analysis.knowledge import is_mapping
 from leakguard.analysis.sources.containers import GUARDS_OWN, NO_ROOT, growth_of
 from leakguard.analysis.tolerance import BEYOND_CHANCE, FEWEST_LOOKS, MAJORITY, OWN_SHARE, same
 from leakguard.model import Holder
@@ -145,6 +146,17 @@ def holder_of_device(case: Case, growth: Growth) -> Growth | None:
         and _is_of_loop(holder)
     ]
     most = max(found, key=lambda holder: holder.device_bytes or 0, default=None)
+    return None if most is None else _unproven(case, most)
+
+
+def holder_of_mappings(case: Case) -> Growth | None:
+    """Return the holder, in the last look, of most objects that map memory; None if there is none.
+
+    What an object maps is no part of its size, so only their number tells.
+    """
+    holders = case.held[-1][1] if case.held else ()
+    found = [h for h in holders if is_mapping(h.element) and _is_unbounded(h)]
+    most = max(found, key=lambda holder: holder.entries, default=None)
     return None if most is None else _unproven(case, most)
 
 

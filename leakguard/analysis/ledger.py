@@ -55,9 +55,14 @@ class RunLedger:
         read = ((gauge.name, gauge_reader(gauge.name)) for gauge in self.filling)
         return [self.case.timeline.best_series(name, reader) for name, reader in read]
 
-    def named_bytes(self) -> float:
-        """Return the bytes per generation that rows and cleared growth explain so far."""
-        found = sum(row.bytes_rate or 0.0 for row in self.rows if row.lead.name not in LIVE_MEMORY)
+    def named_bytes(self, phase: str | None = None) -> float:
+        """Return the bytes per generation that rows and cleared growth explain so far.
+
+        What is known to be made in another phase than ``phase`` is left out.
+        """
+        rows = (row for row in self.rows if row.lead.name not in LIVE_MEMORY)
+        there = (row for row in rows if None in (phase, row.phase) or row.phase == phase)
+        found = sum(row.bytes_rate or 0.0 for row in there)
         return found + sum(one.bytes_per_generation or 0.0 for one in self.cleared)
 
     def put(self, row: LedgerRow, known: LedgerRow) -> None:

@@ -6,6 +6,7 @@ What explains a growth is decided by ``claims``; what no claim explains has a ro
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from leakguard.analysis.afterwards import went_on
 from leakguard.analysis.balance import too_little, unexplained
@@ -17,6 +18,8 @@ from leakguard.analysis.device_memory import shared_out
 from leakguard.analysis.facts.harmless import Harmless
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.healthy import ended, filling_container, filling_gauge, held_more
+from leakguard.analysis.holders import holder_of_mappings
+from leakguard.analysis.knowledge import is_mapping
 from leakguard.analysis.ledger import RunLedger
 from leakguard.analysis.live_memory import levelled_off
 from leakguard.analysis.objects import object_rows
@@ -96,8 +99,23 @@ def _metrics(ledger: RunLedger) -> None:
             filling = [container for container in ledger.of("container") if container.fills]
             ledger.rows = shared_out(ledger.case, ledger.rows, filling, growth)
         elif growth.name not in LIVE_MEMORY and not is_explained(ledger, growth):
-            size = growth.bytes_rate
-            ledger.rows.append(LedgerRow(growth, phase=growth.phase, bytes_rate=size))
+            row = LedgerRow(growth, phase=growth.phase, bytes_rate=growth.bytes_rate)
+            ledger.rows.append(_mapped(ledger, row) if growth.name == "rss_shared" else row)
+
+
+def _mapped(ledger: RunLedger, row: LedgerRow) -> LedgerRow:
+    """Return a row of shared memory with the holder of the objects that map it.
+
+    It takes the place of their row: their own size is no part of what they map.
+    """
+    known = next((known for known in ledger.rows if is_mapping(known.lead.type)), None)
+    if known is not None:
+        ledger.rows.remove(known)
+        return replace(row, lead=replace(row.lead, type=known.lead.type), container=known.container)
+    holder = holder_of_mappings(ledger.case)
+    if holder is None:
+        return row
+    return replace(row, lead=replace(row.lead, type=holder.type), container=holder)
 
 
 def _live_memory(ledger: RunLedger) -> None:

@@ -45,13 +45,13 @@ def _mappings(asked: MetricAsked) -> bool | None:
     """A row is of objects that map memory."""
     ledger, growth = asked
     maps = any(is_mapping(row.lead.type) for row in ledger.rows)
-    return (growth.name in _MAPPED | _SHARED and maps) or None
+    return (growth.name in _MAPPED and maps) or None
 
 
 def _bytes(asked: MetricAsked) -> bool | None:
-    """Rows and cleared growth explain as many bytes."""
+    """Rows and cleared growth of the same phase explain as many bytes."""
     ledger, growth = asked
-    enough = ledger.named_bytes() >= MAJORITY * (growth.rate or 0.0)
+    enough = ledger.named_bytes(growth.phase) >= MAJORITY * (growth.rate or 0.0)
     return (growth.name in _MAPPED | _SHARED and enough) or None
 
 
