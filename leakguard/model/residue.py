@@ -49,8 +49,9 @@ class Residue:
         earlier: how many rounds before ``since`` the residue may have begun, undetected because
             there are few samples.
         samples: how many blocks of the residue were sampled.
-        steady: True if the rounds since ``since`` are at least half of all, and each third of them
-            left about as much. A residue of only the later half may be a sliding window.
+        steady: True if the rounds since ``since`` are at least half of all generations, and each
+            third of them left about as much. A residue of only the later half may be a sliding
+            window.
     """
 
     rate: float
@@ -74,7 +75,8 @@ def residue(places: Iterable[Birthplace], rounds: int, taken: Sequence[int] = ()
     kept = [cohort for cohort in cohorts if cohort.round >= since]
     samples = sum(cohort.samples for cohort in kept)
     missed = min(int(_SURELY_ONE * max(generations(taken, since, end), 1) / samples), since)
-    steady = 2 * since <= rounds and _is_steady(cohorts, max(since, _SETUP), rounds, taken)
+    lasts = generations(taken, since, rounds) >= generations(taken, 0, since)
+    steady = lasts and _is_steady(cohorts, max(since, _SETUP), rounds, taken)
     begin = since
     if steady:
         # What the last rounds made may still be in use, and the first one may have set up for all:

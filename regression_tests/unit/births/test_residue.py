@@ -156,3 +156,11 @@ def test_rounds_that_stand_for_more_and_more_generations_leave_more_of_each():
 
     assert (found.rate, found.since, found.steady) == (1000, 0, True)
     assert not residue([place([1000] * 24)], 24, [1] * 8 + [8] * 16).steady
+
+
+def test_later_half_of_the_rounds_may_be_most_of_the_generations():
+    taken = [1] * 14 + [4] * 10
+    sizes = [0] * 14 + [4000] * 10
+
+    assert residue([place(sizes)], 24, taken).steady
+    assert not residue([place(sizes)], 24).steady
