@@ -75,8 +75,8 @@ class Birth:
         return counted if self.trail is None else self.trail.began(counted)
 
 
-#: A line, the phase in which it allocated, and whether C code did.
-_Line: TypeAlias = "tuple[str, str, bool]"
+#: A function or a line outside of functions, its phase, and whether C code allocated.
+_Function: TypeAlias = "tuple[str, str, bool]"
 
 
 class _Live(NamedTuple):
@@ -244,15 +244,16 @@ class RunBirths:
     def of_one_piece(
         self, size: float, since: int | None, told: Container[str | None] = ()
     ) -> Birth | None:
-        """Return the births of the line whose live total rose by about ``size`` bytes.
+        """Return the births of the function whose live total rose by about ``size`` bytes.
 
         A buffer that is replaced by a larger one is always young: only the total shows that it
-        grows. The total must rise at each look since generation ``since``, at two or more. Lines
-        that are ``told`` already made something else.
+        grows, and each line that extends it takes it from the others. The total must rise at each
+        look since generation ``since`` that found it, at two or more. Lines that are ``told``
+        already made something else.
         """
         begins = since or 1
         looks = [
-            (s.generation, _by_line(s.births))
+            (s.generation, _by_function(s.births))
             for s in self._run.snapshots
             if s.births is not None and s.generation
         ]
@@ -261,15 +262,17 @@ class RunBirths:
         if len(later) < 2 or size <= 0:
             return None
 
-        def rise(line: _Line) -> float:
-            """Return the bytes that a line's total rose by; 0 if it did not at each look."""
-            live = [seen[line].bytes if line in seen else 0.0 for seen in (*before, *later)]
+        def rise(function: _Function) -> float:
+            """Return the bytes that a function's total rose by; 0 if it did not at each look."""
+            live = [sum(p.bytes for p in seen.get(function, ())) for seen in (*before, *later)]
+            first = next((at for at, total in enumerate(live) if total), 0)
+            live = live[max(first - 1, 0) :]  # the buffer may be made later
             return live[-1] - live[0] if all(a < b for a, b in pairwise(live)) else 0.0
 
-        lines = (line for line in later[-1] if line[0] not in told)
-        fits = (line for line in lines if MAJORITY * size <= rise(line) <= size / MAJORITY)
-        line = max(fits, key=rise, default=None)
-        return None if line is None else Birth(later[-1][line], line[1], None)
+        found = (f for f, places in later[-1].items() if places[0].place not in told)
+        fits = (f for f in found if MAJORITY * size <= rise(f) <= size / MAJORITY)
+        function = max(fits, key=rise, default=None)
+        return None if function is None else Birth(later[-1][function][0], function[1], None)
 
     def left_by(self, line: str | None) -> float:
         """Return the bytes that each generation left behind at a line, whoever holds them."""
@@ -399,9 +402,15 @@ def _phase(kept: list[tuple[Birthplace, _Live]], place: Birthplace | None) -> st
     return phase if most >= MAJORITY * sum(by_phase.values()) else None
 
 
-def _by_line(births: Births) -> dict[_Line, Birthplace]:
-    """Return what one look saw of each line of the program."""
-    return {(p.place, p.phase, p.native): p for p in births.places if p.place is not None}
+def _by_function(births: Births) -> dict[_Function, list[Birthplace]]:
+    """Return what one look saw of each function of the program, the line of most bytes first."""
+    found: defaultdict[_Function, list[Birthplace]] = defaultdict(list)
+    for place in sorted(births.places, key=lambda place: -place.bytes):
+        if place.place is not None:
+            file = place.place.rpartition(":")[0]
+            where = place.place if place.function is None else f"{file} {place.function}"
+            found[where, place.phase, place.native].append(place)
+    return found
 
 
 def _base(path: str) -> str:
