@@ -20,18 +20,19 @@ def looks_at_holders(timeline: Timeline) -> list[Look]:
     """
     over = (s for s in timeline.run.snapshots if s.ends_loop and s.holders)
     found = {s.generation: s.holders or () for s in over if s.generation is not None}
+
+    def add(generation: int | None, holders: tuple[Holder, ...]) -> None:
+        # What ends the loop within a generation also stands for the end of the one before.
+        if holders and generation is not None and not any(holders is h for h in found.values()):
+            found.setdefault(generation, holders)
+
+    for generation, end in timeline.ends.items():
+        add(generation, end.holders)
     ended: int | None = None
     for snapshot in timeline.run.snapshots:
-        if snapshot.moment == "generation":
-            ended = snapshot.generation
-        elif snapshot.generation is not None:
-            continue
-        if snapshot.holders and ended is not None:
-            found.setdefault(ended, snapshot.holders)
-    for generation, end in timeline.ends.items():
-        # What ends the loop within a generation also stands for the end of the one before.
-        if end.holders and not any(end.holders is known for known in found.values()):
-            found.setdefault(generation, end.holders)
+        ended = snapshot.generation if snapshot.moment == "generation" else ended
+        if snapshot.moment == "generation" or snapshot.generation is None:
+            add(ended, snapshot.holders)
     return [(g, _one_a_path(holders)) for g, holders in sorted(found.items())]
 
 

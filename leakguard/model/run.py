@@ -175,11 +175,16 @@ class Run:
         return (s for s in self.snapshots if s.phase == phase and s.generation is not None)
 
     def generation_ends(self) -> tuple[Snapshot, ...]:
-        """Return the last snapshot of each generation."""
+        """Return the snapshot at the end of each generation; without one, its last snapshot.
+
+        A phase that ends a generation inside of itself has its own snapshot after that.
+        """
         last: dict[int, Snapshot] = {}
         for snapshot in self.snapshots:
             if snapshot.generation is not None and snapshot.moment != "end":
-                last[snapshot.generation] = snapshot
+                known = last.get(snapshot.generation, snapshot)
+                if snapshot.moment == "generation" or known.moment != "generation":
+                    last[snapshot.generation] = snapshot
         return tuple(last.values())
 
     def while_looping(self) -> tuple[Snapshot, ...]:

@@ -141,7 +141,8 @@ def _by_births(case: Case, seen: History) -> Growth | None:
 def _is_refuted(seen: History, birth: Birth, trail: Trail) -> bool:
     """Return whether the last two looks measured far less than births say was kept between them.
 
-    So it is if the entries of each round take the place of some of different age.
+    So it is if the entries of each round take the place of some of different age. What entries keep
+    may have other holders, too: then the container retains little, and has as many more entries.
     """
     if len(seen) < 2:
         return False
@@ -149,7 +150,8 @@ def _is_refuted(seen: History, birth: Birth, trail: Trail) -> bool:
     lasted = last - max(before, trail.since)
     gained = (birth.kept_by(holder) or 0) - (birth.kept_by(earlier) or 0)
     enough = trail.residue.samples * lasted >= BEYOND_CHANCE * trail.lasted
-    return enough and gained < MAJORITY * trail.residue.rate * lasted
+    more = holder.entries - earlier.entries >= MAJORITY * holder.entries * lasted / trail.lasted
+    return enough and not more and gained < MAJORITY * trail.residue.rate * lasted
 
 
 def _by_outer_rounds(case: Case, seen: History) -> Growth | None:

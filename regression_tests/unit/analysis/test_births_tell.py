@@ -8,6 +8,8 @@ import pytest
 
 from leakguard import diagnose
 from leakguard.analysis.birthplace import RunBirths
+from leakguard.analysis.case import Case
+from leakguard.analysis.sources import containers
 from leakguard.model import Birthplace, Births, Census, Cohort, Holder, Run, TypeCount
 from leakguard.model.snapshot import LOOP_ENDED
 from leakguard.testing import RunStory, State
@@ -106,6 +108,23 @@ def test_births_of_each_round_are_no_growth_where_looks_measured_that_little_was
     report = diagnose(replace(told, snapshots=tuple(map(looked, told.snapshots))))
 
     assert ("app.cells[*]" in {finding.held_by for finding in report.findings}) == is_told
+
+
+def test_container_whose_entries_keep_what_others_hold_too_is_told_by_its_entries():
+    kept = replace(holder("app.threads[*]", birthplace(7, [MB] * ROUNDS)), retained_bytes=1_600)
+
+    def growing(entries):
+        def looked(snapshot):
+            if (snapshot.moment, snapshot.generation) != ("generation", 8):
+                return snapshot
+            return replace(snapshot, holders=(replace(kept, entries=entries, retained_bytes=800),))
+
+        told = run(kept)
+        return containers(Case(replace(told, snapshots=tuple(map(looked, told.snapshots)))))
+
+    (found,) = growing(ROUNDS // 2)
+    assert (found.name, found.proven) == ("app.threads[*]", True)
+    assert growing(ROUNDS) == []
 
 
 def test_look_that_ends_the_loop_within_a_generation_is_not_compared_with_itself():

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from leakguard import diagnose
+from leakguard.analysis.case import Case
 from leakguard.model import Census, Holder, Run, RunInfo, Snapshot, TypeCount
 
 KB, MB = 1_000, 1_000_000
@@ -123,3 +124,27 @@ def test_look_after_the_loop_stands_for_the_last_generation_also_if_that_was_pas
     (finding,) = diagnose(Run(RunInfo(), (*ends, look), finished=True)).findings
     assert finding.type == "app.Sample"
     assert finding.count_per_generation == pytest.approx(20, rel=0.01)
+
+
+def test_holders_of_a_look_after_the_loop_are_of_the_generation_that_it_stands_for():
+    def end(n: int, passed: int | None = None) -> Snapshot:
+        kept = Holder("app.kept[*]", "app.Sample", 20 * n, bytes=KB * n, retained_bytes=20 * KB * n)
+        return Snapshot(
+            n, f"Gen {n}", "generation", generation=n, passed=passed,
+            metrics={"rss": 100 * MB + 20 * KB * n},
+            census=Census({"app.Sample": TypeCount(20 * n, 20 * KB * n)}) if n < 4 else None,
+            holders=(kept,) if n in (3, 80) else (),
+        )  # fmt: skip
+
+    look = replace(end(80, 20), moment="end", generation=None, census=Census(
+        {"app.Sample": TypeCount(1_600, 1_600 * KB)}))  # fmt: skip
+    ends = [*map(end, range(1, 13)), *(end(n, 11) for n in (24, 36, 48, 60))]
+    case = Case(Run(RunInfo(), (*ends, look), finished=True))
+    assert [generation for generation, _ in case.held] == [3, 80]
+
+
+def test_end_of_a_generation_is_its_end_also_where_a_phase_goes_on_after_it():
+    inside = Snapshot(0, "Gen 1: End of generation", "generation", generation=1, passed=3)
+    after = Snapshot(1, "Gen 1: After learn", "phase", "learn", generation=1)
+    only = Snapshot(2, "Gen 2: After learn", "phase", "learn", generation=2)
+    assert Run(RunInfo(), (inside, after, only)).generation_ends() == (inside, only)
