@@ -162,8 +162,8 @@ class RunBirths:
 
         They do not tell since when: collections of the program's own may have freed earlier ones.
         """
-        looks = (s for s in reversed(self._run.snapshots) if s.collection is not None)
-        known = ((s, s.collection.made.get(name)) for s in looks if s.collection is not None)
+        looks = ((s, s.collection) for s in reversed(self._run.snapshots) if s.collection)
+        known = ((s, freed.made.get(name)) for s, freed in looks)
         birth = next((self._birth(s, made) for s, made in known if made), None)
         return None if birth is None else replace(birth, trail=None)
 
