@@ -14,7 +14,7 @@ import sys
 import sysconfig
 from typing import Any
 
-from leakguard.capture.births import pools_in_sight, shadow_bytes
+from leakguard.capture.births import doubled_bytes, pools_in_sight
 from leakguard.capture.probe import Reading, Unavailable, measure
 
 _FOREIGN_ALLOCATORS = (b"jemalloc", b"tcmalloc", b"mimalloc", b"hoard")
@@ -31,9 +31,14 @@ class _MallocInfo(ctypes.Structure):
 
 
 def allocator_memory() -> Reading:
-    """Read the bytes in use and the freed bytes that the allocator keeps, over all arenas."""
+    """Read the bytes in use and the freed bytes that the allocator keeps, over all arenas.
+
+    Small objects that the record of births has here have their places in the pools, and count
+    there.
+    """
     info = _mallinfo2()()
-    return {"heap_in_use": info.uordblks + info.hblkhd, "heap_held": info.fordblks}
+    in_use = info.uordblks + info.hblkhd - doubled_bytes()
+    return {"heap_in_use": in_use, "heap_held": info.fordblks}
 
 
 def heap_in_use() -> int:
@@ -104,7 +109,7 @@ def pool_memory() -> Reading:
         raise Unavailable(
             "this Python does not print the statistics of its allocator in the known form"
         )
-    used = _digits_value(in_use[1]) - _spare()[1] - shadow_bytes()
+    used = _digits_value(in_use[1]) - _spare()[1]
     return {"python_in_use": used, "python_held": _digits_value(arenas[1]) - used}
 
 

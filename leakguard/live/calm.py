@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from leakguard.capture import heap
 from leakguard.capture.recorder import bytes_in_use
 from leakguard.live.gains import GAINED_INSTANCES
-from leakguard.live.heights import ARENA
+from leakguard.live.heights import ARENA, anonymous
 
 _Metrics = Mapping[str, "int | float"]
 
@@ -96,7 +96,8 @@ class Calm:
 
 
 def _others(metrics: _Metrics) -> tuple[float, ...]:
-    return tuple(metrics.get(name, 0.0) for name in _OTHERS)
+    told = {**metrics, "rss_anonymous": anonymous(metrics) or 0.0}
+    return tuple(told.get(name, 0.0) for name in _OTHERS)
 
 
 def _any_gained(before: tuple[float, ...], now: tuple[float, ...]) -> bool:

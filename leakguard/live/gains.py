@@ -27,13 +27,13 @@ def has_gained(change: Mapping[str, TypeCount], own: int, generations: int) -> b
 
     Args:
         change: how many more there are of each type; negative for fewer.
-        own: the memory in bytes that the guard has taken in between.
+        own: the memory in bytes that the guard has taken in between; negative if it let go of some.
         generations: how many passed between the two looks.
     """
     if classes_gained(change):
         return True
     grown = sum(max(more.bytes or 0, 0) for more in change.values())
-    return grown - own > _GAINED_BYTES + _GAINED_PER_GENERATION * generations
+    return grown - max(own, 0) > _GAINED_BYTES + _GAINED_PER_GENERATION * generations
 
 
 def classes_gained(change: Mapping[str, TypeCount]) -> Sequence[str]:

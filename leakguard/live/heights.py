@@ -13,14 +13,22 @@ _QUIET = 8
 
 
 def _in_use(metrics: _Metrics) -> float | None:
-    """Return the bytes in use in the C allocator and in Python's allocator together."""
+    """Return the bytes in use in both allocators, without those of the guard's own history."""
     known = [metrics[name] for name in ("heap_in_use", "python_in_use") if name in metrics]
-    return sum(known) if known else None
+    return sum(known) - metrics.get("own_memory", 0) if known else None
 
 
 # The least increase of memory in use above its maximum, in bytes. Chosen: caches of the interpreter
 # and the guard's own notes change by less.
 _BYTES = 65_536
+
+
+def anonymous(metrics: _Metrics) -> float | None:
+    """Return the bytes of anonymous RSS, without what the record of births takes of it."""
+    value = metrics.get("rss_anonymous")
+    return None if value is None else value - metrics.get("own_births", 0)
+
+
 #: The least increase of anonymous RSS above its maximum, in bytes: one arena. Anonymous RSS changes
 #: by whole arenas of Python's allocator. An arena has 1 MiB in CPython 3.10 and later.
 ARENA = 1_048_576
@@ -31,7 +39,7 @@ _BLOCKS = _BYTES // 128
 # counts.
 _NUMBERS: tuple[tuple[str, Callable[[_Metrics], float | None], float], ...] = (
     ("memory in use", _in_use, _BYTES),
-    ("rss_anonymous", lambda m: m.get("rss_anonymous"), ARENA),
+    ("rss_anonymous", anonymous, ARENA),
     ("python_blocks", lambda m: m.get("python_blocks"), _BLOCKS),
     ("gpu_allocated", lambda m: m.get("gpu_allocated"), _BYTES),
     ("threads", lambda m: m.get("threads"), 1),

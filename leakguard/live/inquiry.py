@@ -14,6 +14,23 @@ from leakguard.model import Census
 
 
 @dataclass(slots=True)
+class _Counts:
+    """What a look counted, the memory in bytes that the guard held, and the generation.
+
+    There are two of them from the beginning on: one that came with a later look would be growth.
+    """
+
+    of: PackedCounts = field(default_factory=lambda: PackedCounts({}))
+    own: int = 0
+    index: int = 0
+    known: bool = False
+
+    def take(self, census: Census, own: int, index: int) -> None:
+        """Take the counts of a look."""
+        self.of, self.own, self.index, self.known = PackedCounts(census.types), own, index, True
+
+
+@dataclass(slots=True)
 class Inquiry:
     """Follows the numbers of each generation, and the counts of each look.
 
@@ -30,9 +47,9 @@ class Inquiry:
     owing: bool = False
     _heights: Heights = field(default_factory=Heights)
     _looked: bool = False
-    _counts: PackedCounts | None = None
-    _own: int = 0
-    _counted_at: int = 0
+    _first: _Counts = field(default_factory=_Counts)
+    _latest: _Counts = field(default_factory=_Counts)
+    _compared: bool = False
     # One object from the beginning on: a list of names would be one list more at a later look.
     _gained: bytes = field(default_factory=lambda: _packed(()))
 
@@ -50,7 +67,7 @@ class Inquiry:
     @property
     def held_bytes(self) -> int:
         """The memory in bytes that holds what is known of the types."""
-        return 0 if self._counts is None else self._counts.held_bytes
+        return sum(counts.of.held_bytes for counts in (self._first, self._latest) if counts.known)
 
     def note_numbers(self, index: int, metrics: Mapping[str, int | float]) -> None:
         """Record the cheap numbers at a generation's end; a rise makes a look due at once."""
@@ -68,18 +85,24 @@ class Inquiry:
             self.grows = gains or bool(seen.too_many)
 
     def begin_counting(self, census: Census, own: int, index: int = 0) -> None:
-        """Record the counts with which the next look compares."""
-        self._counts, self._own, self._counted_at = PackedCounts(census.types), own, index
+        """Record the counts from which growth is measured."""
+        self._first.take(census, own, index)
+        self._latest.take(census, own, index)
+        self._compared = False
 
     def _gains(self, census: Census, own: int, index: int | None) -> bool:
         """Return whether there is more than at the look before; False at the first one."""
-        before, taken = self._counts, own - self._own
-        now = self._counted_at if index is None else index
-        passed = now - self._counted_at
-        self.begin_counting(census, own, now)
-        change = {} if before is None else before.change_to(census.types)
+        latest = self._latest
+        at = latest.index if index is None else index
+        if not self._first.known:
+            self.begin_counting(census, own, at)
+            return False
+        self._compared = True
+        change = latest.of.change_to(census.types) if latest.known else {}
+        taken, passed, known = own - latest.own, at - latest.index, latest.known
+        latest.take(census, own, at)
         self._gained = _packed(classes_gained(change))
-        return has_gained(change, taken, passed)
+        return known and has_gained(change, taken, passed)
 
     def looked(self, index: int) -> None:
         """Note that a look was taken at the end of a generation."""
@@ -92,18 +115,26 @@ class Inquiry:
 
     def collected(self) -> None:
         """Begin anew after a collection, which freed much; the next look shows what makes it."""
-        self._counts = None
+        self._latest.known = False
         self.grows = True
 
-    def has_gained(self, first: Census | None, now: Census | None, own: int, length: int) -> bool:
+    def has_gained(self, begun: Census | None, now: Census | None, own: int, length: int) -> bool:
         """Return whether there is more than at the first look; True if that is unknown.
 
-        ``own`` is the memory in bytes that the guard has taken since, and ``length`` the number of
-        generations.
+        What came between the start of the run, with its census ``begun``, and the first look is the
+        program's setup and the guard's. If there was no look before this one, it counts: nothing
+        else is known. ``own`` is the memory in bytes that the guard holds, and ``length`` the
+        number of generations.
         """
-        if first is None or now is None or self.grows:
+        if now is None or self.grows:
             return True
-        return has_gained(PackedCounts(first.types).change_to(now.types), own, length)
+        if self._first.known and self._compared:
+            counted, before, since = self._first.of, self._first.own, self._first.index
+        elif begun is not None:
+            counted, before, since = PackedCounts(begun.types), 0, 0
+        else:
+            return True
+        return has_gained(counted.change_to(now.types), own - before, length - since)
 
     def has_let_go(self, metrics: Mapping[str, int | float]) -> bool:
         """Return whether most of the gain was freed since the last generation's end."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from leakguard.alarm import pass_on
+from leakguard.capture import births
 from leakguard.capture.heap import Held, Inspection
 from leakguard.capture.heap.collector import may_collect
 from leakguard.capture.packed import PackedCounts, PackedMeasurement
@@ -108,7 +109,7 @@ class Looker:
         metrics = reading.unpack().metrics
         self.loop.index = index
         self.purse.settle(metrics.get("python_blocks"))
-        self.inquiry.note_numbers(index, metrics)
+        self.inquiry.note_numbers(index, self._with_own(metrics))
         return policy.reason_to_look(self.inquiry, self.purse, self.loop, last=last)
 
     def generation(
@@ -154,7 +155,8 @@ class Looker:
         if calm is None or journal is None or not may_count or inquiry.grows or inquiry.owing:
             return False
         with self.purse.charged(Depth.NUMBERS):
-            lasts = calm.lasts(reading.unpack().metrics, self._own(calm, journal), index)
+            metrics = self._with_own(reading.unpack().metrics)
+            lasts = calm.lasts(metrics, self._own(calm, journal), index)
         return lasts and policy.may_pass_over(self.purse, index)
 
     def settle(self) -> None:
@@ -162,6 +164,11 @@ class Looker:
         if self.calm is not None and self.calm.unsettled and self.journal is not None:
             metrics = self.recorder.read_all().unpack().metrics
             self.calm.settle(metrics, self._own(self.calm, self.journal))
+
+    def _with_own(self, metrics: Mapping[str, int | float]) -> Mapping[str, int | float]:
+        """Return the numbers with the memory in bytes that the guard's notes and births take."""
+        own = self._notes_held + self.recorder.held_bytes
+        return {**metrics, "own_memory": own, "own_births": births.held_bytes()}
 
     @property
     def _notes_held(self) -> int:
@@ -218,7 +225,7 @@ class Looker:
 
     def program_has_let_go(self) -> bool:
         """Return whether most of the program's gain was freed since the last generation."""
-        return self.inquiry.has_let_go(self.recorder.read_all().unpack().metrics)
+        return self.inquiry.has_let_go(self._with_own(self.recorder.read_all().unpack().metrics))
 
     def remember(self) -> None:
         """Walk the references once, so that later looks can find what has grown since."""

@@ -9,7 +9,13 @@ The compiled part lies in ``record/``. If it was not built, or cannot be used, b
 recorded, and ``BirthRecord.problem`` states the reason.
 """
 
-from leakguard.capture.births.birth_record import BirthRecord, hush, pools_in_sight, shadow_bytes
+from leakguard.capture.births.birth_record import (
+    BirthRecord,
+    doubled_bytes,
+    held_bytes,
+    hush,
+    pools_in_sight,
+)
 from leakguard.capture.births.survivors import Belonging, Survivor, Survivors, scaled, thinned
 
 __all__ = [
@@ -17,9 +23,10 @@ __all__ = [
     "BirthRecord",
     "Survivor",
     "Survivors",
+    "doubled_bytes",
+    "held_bytes",
     "hush",
     "pools_in_sight",
     "scaled",
-    "shadow_bytes",
     "thinned",
 ]

@@ -28,7 +28,7 @@ def _compiled() -> Any:
     try:
         from leakguard.capture.births import _births
 
-        check_interface(_births, 0x06BA9A80)
+        check_interface(_births, 0x13C8794B)
     except ImportError:
         return None
     atexit.register(_births.stop)
@@ -66,13 +66,19 @@ def pools_in_sight() -> Iterator[None]:
         _births.show_pools(False)
 
 
-def shadow_bytes() -> int:
-    """Return the bytes in the interpreter's pools that the record takes.
+def doubled_bytes() -> int:
+    """Return the bytes of the C library's memory that the record takes for objects of the program.
 
-    A sampled small object lies outside of the pools, so that its death is seen. The place that it
-    would have had is taken, too, until it dies. So the program's other objects lie as they would.
+    A sampled small object lies outside of the interpreter's pools, so that its death is seen. The
+    place that it would have had there is taken, too, until it dies. So the program's other objects
+    lie as they would.
     """
-    return 0 if _births is None else _births.shadow_bytes()
+    return 0 if _births is None else _births.memory()[0]
+
+
+def held_bytes() -> int:
+    """Return the bytes that the record takes: its tables, and what ``doubled_bytes`` counts."""
+    return 0 if _births is None else sum(_births.memory())
 
 
 class BirthRecord:

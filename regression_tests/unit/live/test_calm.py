@@ -81,6 +81,12 @@ def test_memory_of_the_guard_is_no_gain(calm):
     assert calm.lasts({**NUMBERS, "heap_in_use": 1_060_000}, 60_000, 2)
 
 
+def test_memory_of_the_record_of_births_is_no_gain(calm):
+    more = {**NUMBERS, "rss_anonymous": 12_000_000}
+    assert not calm.lasts(more, 0, 2)
+    assert calm.lasts({**more, "own_births": 3_000_000}, 0, 2)
+
+
 def test_what_is_unknown_is_not_calm(calm, counted):
     without = {name: value for name, value in NUMBERS.items() if name != "python_in_use"}
     assert not calm.lasts(without, 0, 2)

@@ -58,6 +58,32 @@ def test_what_the_guard_took_between_two_looks_is_no_growth():
         assert inquiry.grows is (number == 2)
 
 
+def test_what_the_guard_lets_go_of_between_two_looks_hides_and_adds_no_growth():
+    for more, grows in ((5_000, False), (60_000, True)):
+        inquiry = Inquiry()
+        inquiry.note(seen({"bytearray": TypeCount(1, 60_000), "list": TypeCount(5, 1_000)}), 60_000)
+        later = {"bytearray": TypeCount(1, 1_000), "list": TypeCount(9, 1_000 + more)}
+        inquiry.note(seen(later), 1_000, 1)
+        assert inquiry.grows is grows
+
+
+def test_end_is_compared_with_the_first_look_in_the_loop_and_not_with_the_start():
+    inquiry, start = Inquiry(), Census({"app.Model": TypeCount(1, 100)})
+    for index, tickets in ((1, 5), (9, 5), (19, 6)):
+        now = {"app.Model": TypeCount(9, 900_000), "app.Ticket": TypeCount(tickets, 500)}
+        inquiry.note(seen(now), 0, index)
+    assert not inquiry.has_gained(start, Census(now), 0, 20)
+    assert inquiry.has_gained(start, Census({**now, "app.Ticket": TypeCount(7, 700)}), 0, 20)
+
+
+def test_end_is_compared_with_the_start_where_there_was_no_look_before():
+    inquiry, now = Inquiry(), {"app.Ticket": TypeCount(9, 900)}
+    inquiry.note(seen(now), 0, 1)
+    assert inquiry.has_gained(Census({"app.Ticket": TypeCount(7, 700)}), Census(now), 0, 2)
+    assert not inquiry.has_gained(Census({"app.Ticket": TypeCount(8, 800)}), Census(now), 0, 2)
+    assert inquiry.has_gained(None, Census(now), 0, 2)
+
+
 def test_classes_are_asked_about_in_the_order_of_what_they_gained():
     inquiry = Inquiry()
     counts = {f"app.C{number}": 3 * number for number in range(20)}

@@ -41,3 +41,19 @@ def test_fall_as_deep_as_one_between_two_generations_is_the_programs_own():
 def test_program_that_keeps_most_of_it_has_not_let_go():
     told, used = heights([10 * KB] * 40, looks=12, left=60 * KB)
     assert not told.has_let_go({"heap_in_use": used - 100 * KB})
+
+
+def test_what_the_guard_and_its_record_take_is_no_rise():
+    def risen(**own):
+        told = Heights()
+        for number in range(20):
+            had = {name: each * number for name, each in own.items()}
+            numbers = {"heap_in_use": 9_000_000 + 60_000 * number, "rss_anonymous": 10**7}
+            numbers["rss_anonymous"] += 900_000 * number
+            told.note({**numbers, **had})
+        return told.quiet < 3
+
+    assert risen()
+    assert risen(own_memory=60_000)
+    assert risen(own_births=900_000)
+    assert not risen(own_memory=60_000, own_births=900_000)

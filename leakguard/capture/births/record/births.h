@@ -15,7 +15,7 @@
 #define Py_BUILD_CORE 1
 #define PY_SSIZE_T_CLEAN
 /* Checksum (31 bits) of _births.pyi; see compiled_part.py. */
-#define RECORD_INTERFACE 0x06ba9a80
+#define RECORD_INTERFACE 0x13c8794b
 
 #include <Python.h>
 #include <link.h>
@@ -119,7 +119,7 @@ typedef struct {
     size_t size;
     double weight;
     enum domain domain;
-    void *shadow; /* see `shadow_of` in domains.c; NULL for none */
+    void *shadow; /* its place in the pools, see domains.c; NULL for none */
     int count;    /* of frames */
     RawFrame frames[MOST_FRAMES];
 } Birth;
@@ -240,6 +240,8 @@ may_be_sampled(const void *block)
 }
 
 size_t samples_size(void);
+/* What is used of it. */
+size_t samples_bytes(void);
 void samples_use(char *memory);
 void samples_clear(void);
 /* Add a sample whose block, size, weight, stack, generation, phase and domain are filled. */
@@ -253,8 +255,8 @@ uint32_t samples_live(void);
 void samples_leave_shadows(void);
 /* Return the shadows that no sample has any more, each with the address of the next in its first bytes. */
 void *samples_take_shadows(void);
-/* Bytes of the pools that shadows take. */
-extern size_t shadow_bytes;
+/* Bytes of C memory that sampled objects take beside their shadows. */
+extern size_t doubled_bytes;
 
 /* ---- stacks.c, functions.c: where the program was, as plain copies ---------------------------- */
 
@@ -275,6 +277,7 @@ int read_frames(enum domain domain, RawFrame *frames);
 void frames_start(void);
 
 size_t stacks_size(void);
+size_t stacks_bytes(void);
 void stacks_use(char *memory);
 void stacks_clear(void);
 /* Return the number of a stack, 0 for none and where there is no room. */
@@ -286,6 +289,7 @@ void stacks_pin(int pinned);
 uint32_t stacks_count(void);
 
 size_t functions_size(void);
+size_t functions_bytes(void);
 void functions_use(char *memory);
 void functions_clear(void);
 /* Return the number of a function, 0 where there is no room. */
@@ -312,6 +316,8 @@ int small_passes(void);
 /* Step aside from OBJ for as long as the statistics of pymalloc are read, and back. */
 void show_pools(int shown);
 int small_is_ours(void);
+/* Bytes of the chunk that malloc takes for a block. */
+size_t chunk_of(size_t size);
 /* Free the shadows that no sample has any more. The caller has the interpreter's lock. */
 void free_shadows(void);
 

@@ -13,6 +13,7 @@
 #include "births.h"
 
 #include <errno.h>
+#include <string.h>
 
 #if PY_VERSION_HEX >= 0x030D0000
 #include <internal/pycore_pymem.h>
@@ -50,57 +51,62 @@ stop_clock(void)
     return left;
 }
 
-/* pymalloc is asked for the smallest block that it has from RAW, so that it counts it as one of these,
-   and the rest of it is given back. */
+size_t
+chunk_of(size_t size)
+{
+    size_t chunk = (size + sizeof(size_t) + 15) / 16 * 16;
+    return chunk < 32 ? 32 : chunk;
+}
+
+/* Blocks that are recorded one after the other lie one behind the other: a loop that reads its objects in the
+   order of its lists then reads these in order, too. malloc would put each where something has been freed. So
+   a block is cut from a stock, and malloc gives the rest at once to whoever asks for its size next. Each is a
+   block of its own, which anybody may free. The largest stock is one that malloc hands out without tidying
+   up. The caller has the interpreter's lock. */
+#define STOCK 1000u
+static void *stock;
+static size_t stock_chunk;
+
 static void *
-from_raw(enum domain domain, void *context, void *block, size_t size, int zeroed)
+cut_from_stock(size_t size)
 {
-    int64_t left = stop_clock();
-    void *large = from_pools(domain, context, block, SMALL + 1, zeroed);
-    time_left = left;
-    void *cut = large == NULL ? NULL : original[RAW].realloc(original[RAW].ctx, large, size);
-    return cut == NULL ? large : cut;
-}
-
-/* Have pymalloc count one block more, or one less, of those that it had from RAW: one that it hands out is
-   freed past it, or the other way round. Another tool may stand in RAW, and sees both ends of each. */
-static void
-count_one_more(void)
-{
-    PyMem_RawFree(original[OBJ].malloc(original[OBJ].ctx, SMALL + 1));
-}
-
-static void
-count_one_less(void)
-{
-    void *block = PyMem_RawMalloc(1);
+    PyMemAllocatorEx *raw = &original[RAW];
+    size_t chunk = chunk_of(size);
+    if (stock == NULL || stock_chunk < chunk + 32) {
+        raw->free(raw->ctx, stock);
+        stock = raw->malloc(raw->ctx, STOCK);
+        stock_chunk = chunk_of(STOCK);
+    }
+    void *block = stock == NULL ? NULL : raw->realloc(raw->ctx, stock, size ? size : 1);
     if (block != NULL) {
-        original[OBJ].free(original[OBJ].ctx, block);
+        stock_chunk -= chunk;
+        stock = raw->malloc(raw->ctx, stock_chunk - sizeof(size_t));
     }
+    return block;
 }
 
-/* Take from the pools what a recorded block would have had there; it is freed when the block is. Else the
-   next object is put into its place, and each later one into that of the one before: a loop that makes its
-   objects in the order of its lists has them in that order in memory, which makes it quick, and would lose
-   that more with each sample. pymalloc counts both as one block. */
+/* A recorded block is one of RAW, past pymalloc, and its place in the pools, its shadow, stays taken until it
+   dies. Else the next object would be put into that place, and each later one into that of the one before: a
+   loop that makes its objects in the order of its lists has them in that order in memory, which makes it
+   quick, and would lose that more with each sample. pymalloc counts the shadow. */
 static void *
-shadow_of(enum domain domain, size_t size)
+beside(const void *place, size_t size)
 {
-    int64_t left = stop_clock();
-    void *shadow = original[domain].malloc(original[domain].ctx, size);
-    if (shadow != NULL) {
-        count_one_less();
+    void *block = cut_from_stock(size);
+    if (block != NULL) {
+        memcpy(block, place, size);
     }
-    time_left = left;
-    return shadow;
+    return block;
 }
 
+/* pymalloc then counts the block as one that it had from RAW, as which it is freed: one that it hands out is
+   freed past it. Another tool may stand in RAW, and sees both ends. */
 static void
 free_shadow(void *shadow)
 {
     int64_t left = stop_clock();
     original[OBJ].free(original[OBJ].ctx, shadow);
-    count_one_more();
+    PyMem_RawFree(original[OBJ].malloc(original[OBJ].ctx, SMALL + 1));
     time_left = left;
 }
 
@@ -119,15 +125,19 @@ small(enum domain domain, void *context, void *block, size_t size, int zeroed)
 {
     Birth birth;
     heard |= 1u << domain;
-    void *made = begin_birth(domain, size, &birth) ? from_raw(domain, context, block, size, zeroed) : NULL;
-    if (made == NULL) {
+    if (!begin_birth(domain, size, &birth)) {
         return from_pools(domain, context, block, size, zeroed);
     }
-    if (birth.count > 0) {
-        birth.shadow = shadow_of(domain, size);
+    int64_t left = stop_clock();
+    void *place = from_pools(domain, context, block, size, zeroed);
+    void *made = place == NULL ? NULL : beside(place, size);
+    time_left = left;
+    if (made == NULL) {
+        return place;
     }
-    if (!end_birth(&birth, made) && birth.shadow != NULL) {
-        free_shadow(birth.shadow);
+    birth.shadow = birth.count > 0 ? place : NULL;
+    if (!end_birth(&birth, made) || birth.shadow == NULL) {
+        free_shadow(place);
     }
     return made;
 }

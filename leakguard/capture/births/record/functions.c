@@ -41,6 +41,12 @@ functions_use(char *memory)
     text = (char *)(slots + SLOTS);
 }
 
+size_t
+functions_bytes(void)
+{
+    return used * sizeof(Function) + used_text;
+}
+
 void
 functions_clear(void)
 {

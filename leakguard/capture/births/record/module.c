@@ -247,15 +247,16 @@ births_show_pools(PyObject *module, PyObject *shown)
     Py_RETURN_NONE;
 }
 
-PyDoc_STRVAR(shadow_bytes_doc,
-"shadow_bytes()\n--\n\n"
-"Return the bytes of the interpreter's pools that the record takes: the places of recorded small blocks,\n"
-"which lie elsewhere.");
+PyDoc_STRVAR(memory_doc,
+"memory()\n--\n\n"
+"Return the bytes of C memory that recorded small blocks take, whose places in the interpreter's pools are\n"
+"taken, too, and the bytes that the tables have of what is recorded.");
 
 static PyObject *
-births_shadow_bytes(PyObject *module, PyObject *unused)
+births_memory(PyObject *module, PyObject *unused)
 {
-    return PyLong_FromSize_t(shadow_bytes);
+    size_t tables = samples_bytes() + stacks_bytes() + functions_bytes();
+    return Py_BuildValue("nn", (Py_ssize_t)doubled_bytes, (Py_ssize_t)tables);
 }
 
 PyDoc_STRVAR(figures_doc,
@@ -355,7 +356,7 @@ static PyMethodDef methods[] = {
     {"cohorts", births_cohorts, METH_O, cohorts_doc},
     {"survivors", births_survivors, METH_VARARGS, survivors_doc},
     {"show_pools", births_show_pools, METH_O, show_pools_doc},
-    {"shadow_bytes", births_shadow_bytes, METH_NOARGS, shadow_bytes_doc},
+    {"memory", births_memory, METH_NOARGS, memory_doc},
     {"figures", births_figures, METH_NOARGS, figures_doc},
     {"small_blocks", births_small_blocks, METH_NOARGS, small_blocks_doc},
     {"record_small", births_record_small, METH_O, record_small_doc},

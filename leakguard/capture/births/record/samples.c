@@ -10,7 +10,7 @@
 uint32_t filter[BUCKETS / 32];
 Sample *samples;
 static uint32_t *heads;
-size_t shadow_bytes;
+size_t doubled_bytes;
 static void *shadows; /* that no sample has any more */
 static uint32_t free_list, unused, live[DOMAINS], of_stratum[STRATA];
 
@@ -25,13 +25,15 @@ samples_use(char *memory)
 {
     samples = (Sample *)memory;
     heads = (uint32_t *)(memory + (MOST_SAMPLES + 1) * sizeof(Sample));
+    /* Some samples take all of its pages: they come now, and are no growth of a loop. */
+    memset(heads, 0, BUCKETS * sizeof(uint32_t));
 }
 
-/* What pymalloc takes from a pool for a block. */
+/* What malloc takes for a block that has its place in a pool, too. */
 static size_t
-bytes_of_shadow(const Sample *sample)
+bytes_doubled(const Sample *sample)
 {
-    return sample->shadow == NULL ? 0 : sample->size ? (sample->size + 15) / 16 * 16 : 16;
+    return sample->shadow == NULL ? 0 : chunk_of(sample->size);
 }
 
 /* Whoever is here may lack the interpreter's lock, which freeing takes. */
@@ -39,7 +41,7 @@ static void
 leave_shadow(Sample *sample)
 {
     if (sample->shadow != NULL) {
-        shadow_bytes -= bytes_of_shadow(sample);
+        doubled_bytes -= bytes_doubled(sample);
         *(void **)sample->shadow = shadows;
         shadows = sample->shadow;
         sample->shadow = NULL;
@@ -79,6 +81,12 @@ samples_clear(void)
     unused = 1;
     memset(live, 0, sizeof(live));
     memset(of_stratum, 0, sizeof(of_stratum));
+}
+
+size_t
+samples_bytes(void)
+{
+    return unused * sizeof(Sample);
 }
 
 uint32_t
@@ -188,7 +196,7 @@ void
 samples_add(const Sample *sample)
 {
     Sample replaced, dropped = *sample;
-    shadow_bytes += bytes_of_shadow(sample);
+    doubled_bytes += bytes_doubled(sample);
     uint32_t bucket = bucket_of((void *)sample->block);
     samples_remove((void *)sample->block, &replaced);
     if (free_list == 0 && unused > MOST_SAMPLES) {

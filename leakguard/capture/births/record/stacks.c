@@ -126,6 +126,12 @@ stacks_use(char *memory)
     kept_functions = renumbered + MOST_STACKS + 1;
 }
 
+size_t
+stacks_bytes(void)
+{
+    return used_stacks * sizeof(Stack) + used_places * sizeof(Place);
+}
+
 void
 stacks_clear(void)
 {
