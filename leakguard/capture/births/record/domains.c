@@ -129,7 +129,8 @@ small(enum domain domain, void *context, void *block, size_t size, int zeroed)
         return from_pools(domain, context, block, size, zeroed);
     }
     int64_t left = stop_clock();
-    void *place = from_pools(domain, context, block, size, zeroed);
+    /* A place has room for what `leave_shadow` writes, wherever it lies. Pools have none that is smaller. */
+    void *place = from_pools(domain, context, block, size < 16 ? 16 : size, zeroed);
     void *made = place == NULL ? NULL : beside(place, size);
     time_left = left;
     if (made == NULL) {
