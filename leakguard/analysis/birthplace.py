@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Container, Iterable
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
-from leakguard.analysis.tolerance import MAJORITY, NEARLY_ALL, ONE_IN_A_HUNDRED, REPEATED
+from leakguard.analysis.maker import Calls, frame_of, live_since, maker, phase_of_most
+from leakguard.analysis.tolerance import MAJORITY, NEARLY_ALL, ONE_IN_A_HUNDRED, WENT_ON_SHARE
 from leakguard.model import Holder, Run, Snapshot
 from leakguard.model.births import Birthplace, Births
-from leakguard.model.code_line import code_line, written
 from leakguard.model.holder import ELEMENT
 from leakguard.model.residue import Residue, generations, residue
 
@@ -79,50 +78,6 @@ class Birth:
 _Function: TypeAlias = "tuple[str, str, bool]"
 
 
-class _Live(NamedTuple):
-    """Bytes that are alive, an estimate, with its standard error."""
-
-    bytes: float
-    error: float
-
-    @property
-    def sure(self) -> float:
-        """The bytes less their standard error."""
-        return self.bytes - self.error
-
-    @classmethod
-    def sum(cls, parts: Iterable[_Live]) -> _Live:
-        """Return the sum of independent estimates."""
-        known = list(parts)
-        return cls(sum(p.bytes for p in known), math.hypot(*(p.error for p in known)))
-
-
-class _Calls(NamedTuple):
-    """Which calls of a run may be told as what made something.
-
-    Attributes:
-        files: the program's files, in which births have their lines.
-        outside: the frames in which all lines of the loop lie: the loop itself was called there.
-    """
-
-    files: frozenset[str]
-    outside: frozenset[str]
-
-    @classmethod
-    def of(cls, snapshot: Snapshot | None) -> _Calls:
-        """Return those of the last births."""
-        births = () if snapshot is None or snapshot.births is None else snapshot.births.places
-        places = [place for place in births if place.place is not None]
-        in_loop = (p for p in places if any(cohort.round >= 0 for cohort in p.cohorts))
-        stacks = [frozenset(_frames(place)) for place in in_loop]
-        outside = frozenset.intersection(*stacks) if len(stacks) > 1 else frozenset()
-        return cls(frozenset(filter(None, map(_file, map(_frame, places)))), outside)
-
-    def may_make(self, frame: str) -> bool:
-        """Return whether a frame is a call of the program inside of the loop."""
-        return frame not in self.outside and (not self.files or _file(frame) in self.files)
-
-
 class RunBirths:
     """What the births of one run say; each holder is asked about once."""
 
@@ -138,7 +93,7 @@ class RunBirths:
             if holder.born
         }
         self._known: dict[str, Birth | None] = {}
-        self._calls = _Calls.of(self._last_births())
+        self._calls = Calls.of(self._last_births())
 
     def of_holder(self, path: str) -> Birth | None:
         """Return the births of a holder at the last look that found survivors; None if none."""
@@ -218,20 +173,37 @@ class RunBirths:
         This is for memory whose holder no look has found: C code may hold it. None if no line does
         but those that are ``told`` already. What a line made for ``holders`` does not count.
         """
+        lines = self._unheld(told, holders) if rate > 0 else []
+        fits = ((left, birth) for left, birth in lines if _is_about(left, rate))
+        return max(fits, key=lambda fit: fit[0], default=(0.0, None))[1]
+
+    def parts_of_bytes(
+        self, rate: float, told: Container[str | None] = (), holders: Iterable[str] = ()
+    ) -> list[tuple[float, Birth]]:
+        """Return the births of several lines that together leave about ``rate`` bytes.
+
+        Each leaves a quarter of them or more. The bytes per generation that it leaves come first.
+        """
+        lines = self._unheld(told, holders) if rate > 0 else []
+        most = [line for line in lines if line[0] >= WENT_ON_SHARE * rate]
+        return most if _is_about(sum(left for left, _ in most), rate) else []
+
+    def _unheld(
+        self, told: Container[str | None], holders: Iterable[str]
+    ) -> list[tuple[float, Birth]]:
+        """Return each line that leaves a steady residue, and the bytes that lie in no holder."""
         snapshot = self._last_births()
-        if snapshot is None or snapshot.births is None or rate <= 0:
-            return None
+        if snapshot is None or snapshot.births is None:
+            return []
         held = self._bytes_in(holders)
-        fits = []
+        lines = []
         for place in snapshot.births.places:
             known = place.place is not None and place.cohorts and place.place not in told
             birth = self._birth(snapshot, (place,)) if known else None
             if birth is not None and birth.trail is not None and birth.trail.residue.steady:
                 apart = 1 - min(held.get(place.place, 0.0) / max(place.bytes, 1.0), 1.0)
-                left = apart * birth.trail.residue.rate
-                if MAJORITY * rate <= left <= rate / MAJORITY:
-                    fits.append((left, birth))
-        return max(fits, key=lambda fit: fit[0], default=(0.0, None))[1]
+                lines.append((apart * birth.trail.residue.rate, birth))
+        return lines
 
     def _bytes_in(self, holders: Iterable[str]) -> dict[str | None, float]:
         """Return the bytes that each line made of what lies in these containers."""
@@ -270,7 +242,7 @@ class RunBirths:
             return live[-1] - live[0] if all(a < b for a, b in pairwise(live)) else 0.0
 
         found = (f for f, places in later[-1].items() if places[0].place not in told)
-        fits = (f for f in found if MAJORITY * size <= rise(f) <= size / MAJORITY)
+        fits = (f for f in found if _is_about(rise(f), size))
         function = max(fits, key=rise, default=None)
         return None if function is None else Birth(later[-1][function][0], function[1], None)
 
@@ -289,13 +261,13 @@ class RunBirths:
     def _birth(self, snapshot: Snapshot, born: tuple[Birthplace, ...]) -> Birth | None:
         rounds = _rounds(self._run, snapshot.generation)
         left = residue(born, rounds, self._taken)
-        kept = [(p, _live(p, 0 if left is None else left.since)) for p in born]
-        place = _place(kept, self._calls)
-        phase = _phase(kept, place)
+        kept = [(p, live_since(p, 0 if left is None else left.since)) for p in born]
+        place = maker(kept, self._calls)
+        phase = phase_of_most(kept, place)
         on_device = any(p.device for p in born)
         if left is None:  # so few samples show something only if they agree
             whole = sum(live.bytes for _, live in kept)
-            alike = (live.bytes for p, live in kept if place and _frame(p) == _frame(place))
+            alike = (live.bytes for p, live in kept if place and frame_of(p) == frame_of(place))
             agree = place is not None and sum(alike) >= NEARLY_ALL * whole
             return Birth(place, phase, None, on_device) if agree else None
         trail = Trail(
@@ -314,92 +286,9 @@ class RunBirths:
         return round(known[0] + round_ * (known[-1] - known[0]) / max(self._rounds - 1, 1))
 
 
-def _place(kept: list[tuple[Birthplace, _Live]], calls: _Calls) -> Birthplace | None:
-    """Return the line that made the entries themselves, else the one through which most was made.
-
-    ``kept`` has what is alive of each line. A line that made nearly all of the bytes comes first:
-    of entries that are small, chance decides whether one is sampled. One suffices, since it was
-    found in the container.
-    """
-    lines = [(place, live) for place, live in kept if place.place is not None]
-    sampled = [(place, live) for place, live in lines if place.samples >= REPEATED]
-    most, _ = max(sampled, key=lambda line: line[1].bytes, default=(None, None))
-    around = None if most is None else _around(most, kept, calls)
-    if around is not most and any(place.entries for place, _ in lines):
-        return max(lines, key=lambda line: line[0].entries)[0]
-    return around or most
-
-
-def _around(
-    most: Birthplace, kept: list[tuple[Birthplace, _Live]], calls: _Calls
-) -> Birthplace | None:
-    """Return the innermost line on the stack of ``most`` that made nearly all of the bytes.
-
-    If several lines of one function made them, it is the one of them that made most. It is a call
-    if they are lines of several functions, or of what makes an object. None without such a line.
-    """
-    frames = _frames(most)
-    stacks = [(_frames(place) if place.place else (), live) for place, live in kept]
-
-    def made_nearly_all(lines: AbstractSet[str]) -> bool:
-        through = _Live.sum(live for stack, live in stacks if not lines.isdisjoint(stack))
-        others = _Live.sum(live for stack, live in stacks if lines.isdisjoint(stack))
-        # Of few samples one may stand for much: either side counts for no more than is sure.
-        sure = through.sure if others.bytes else through.bytes
-        return sure >= NEARLY_ALL * (sure + others.sure) > 0
-
-    told = (f for f in frames if calls.may_make(f) and made_nearly_all({f}))
-    frame = next(told, None)
-    if frame is None:
-        return None
-    if frame == frames[0]:
-        return most
-    at = frames.index(frame)
-    inside = {f for stack, _ in stacks for f in stack if _is_beside(f, frames[at - 1])}
-    if calls.may_make(frames[at - 1]) and made_nearly_all(inside):
-        at -= 1
-    line = code_line(frames[at])
-    if line is None:
-        return None
-    where = f"{line.file}:{line.line}"
-    return replace(most, place=where, function=line.function, stack=frames[at:])
-
-
-def _is_beside(one: str, other: str) -> bool:
-    """Return whether two frames are in one function that makes no object by its call."""
-    line, known = code_line(one), code_line(other)
-    if line is None or known is None or known.function is None:
-        return False
-    makes_objects = known.function.startswith(("__", "<"))
-    return not makes_objects and (line.file, line.function) == (known.file, known.function)
-
-
-def _frames(place: Birthplace) -> tuple[str, ...]:
-    """Return the frames of a line, innermost first, each once."""
-    return tuple(dict.fromkeys((_frame(place), *place.stack)))
-
-
-def _frame(place: Birthplace) -> str:
-    return written(str(place.place), place.function)
-
-
-def _file(frame: str) -> str | None:
-    line = code_line(frame)
-    return None if line is None else line.file
-
-
-def _phase(kept: list[tuple[Birthplace, _Live]], place: Birthplace | None) -> str | None:
-    """Return the phase in which the entries themselves were made, else that of most bytes.
-
-    None if no phase made most of the bytes.
-    """
-    if place is not None and place.entries >= REPEATED:
-        return place.phase
-    by_phase: defaultdict[str, float] = defaultdict(float)
-    for made, live in kept:
-        by_phase[made.phase] += live.bytes
-    phase, most = max(by_phase.items(), key=lambda entry: entry[1])
-    return phase if most >= MAJORITY * sum(by_phase.values()) else None
+def _is_about(size: float, whole: float) -> bool:
+    """Return whether one is no less than half and no more than twice as much as another."""
+    return MAJORITY * whole <= size <= whole / MAJORITY
 
 
 def _by_function(births: Births) -> dict[_Function, list[Birthplace]]:
@@ -418,11 +307,6 @@ def _base(path: str) -> str:
     while path.endswith(ELEMENT):
         path = path.removesuffix(ELEMENT)
     return path
-
-
-def _live(place: Birthplace, first: int) -> _Live:
-    """Return what a place made since round ``first`` and is alive."""
-    return _Live.sum(_Live(c.bytes, c.error) for c in place.cohorts if c.round >= first)
 
 
 def _rounds(run: Run, last: int | None) -> int:

@@ -166,6 +166,8 @@ def _fingerprint(row: LedgerRow, holder: Holder | None) -> str:
     lead = row.lead
     if lead.source in ("type", "container") and holder is not None and holder.fingerprint:
         return holder.fingerprint
+    if row.is_part and row.birth is not None and row.birth.place is not None:
+        return fingerprint(lead.source, lead.name, row.phase, row.birth.place.function)
     if lead.source == "metric" or (lead.source == "type" and holder is None):
         return fingerprint(lead.source, lead.name, row.phase)
     place = holder.path if holder is not None and lead.source in ("type", "copies") else None

@@ -30,6 +30,7 @@ class LedgerRow:
         native_rate: the part of ``bytes_rate`` that C code allocates for the objects and that no
             line of Python makes.
         birth: where and when the objects were made; None if births do not show it.
+        is_part: whether it is what one of several lines made of what the lead measured.
     """
 
     lead: Growth
@@ -39,6 +40,7 @@ class LedgerRow:
     bytes_rate: float | None = None
     native_rate: float = 0.0
     birth: Birth | None = None
+    is_part: bool = False
 
     @property
     def kind(self) -> Kind:
@@ -79,9 +81,28 @@ def with_birth(case: Case, row: LedgerRow, others: Sequence[LedgerRow] = ()) -> 
     if birth is None and row.lead.is_of_larger_objects:
         told = set(map(line_of, others))
         birth = case.births.of_one_piece(gained(row.lead), row.lead.since, told)
-    if birth is None or birth.phase is None:
-        return replace(row, birth=birth)
-    return replace(row, birth=birth, phase=birth.phase or None)
+    return _in_phase_of_birth(replace(row, birth=birth))
+
+
+def with_births(
+    case: Case, row: LedgerRow, others: Sequence[LedgerRow] = ()
+) -> Sequence[LedgerRow]:
+    """Return a row with its births; one row a line if several made memory that nobody holds."""
+    one = with_birth(case, row, others)
+    if one.birth is not None or row.held_by is not None or row.kind not in _OF_BYTES:
+        return [one]
+    holders = filter(None, (other.held_by for other in others))
+    told = set(map(line_of, others))
+    parts = case.births.parts_of_bytes(row.bytes_rate or 0.0, told, holders)
+    rows = (replace(row, birth=b, bytes_rate=left, is_part=True) for left, b in parts)
+    return list(map(_in_phase_of_birth, rows)) or [one]
+
+
+def _in_phase_of_birth(row: LedgerRow) -> LedgerRow:
+    """Return a row with the phase that its births show; what no phase made is of none."""
+    if row.birth is None or row.birth.phase is None:
+        return row
+    return replace(row, phase=row.birth.phase or None)
 
 
 def born_elsewhere(case: Case, rate: float, rows: Sequence[LedgerRow]) -> Birth | None:

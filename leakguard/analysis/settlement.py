@@ -23,7 +23,7 @@ from leakguard.analysis.knowledge import is_mapping
 from leakguard.analysis.ledger import RunLedger
 from leakguard.analysis.live_memory import levelled_off
 from leakguard.analysis.objects import object_rows
-from leakguard.analysis.row import LedgerRow, with_birth
+from leakguard.analysis.row import LedgerRow, with_birth, with_births
 from leakguard.analysis.timeline import LIVE_MEMORY
 from leakguard.analysis.tolerance import MAJORITY, NOTABLE_BYTES, SAME_COUNT, notable, same
 from leakguard.analysis.trifles import drop_trifles
@@ -165,7 +165,11 @@ def _rest_of_a_line(ledger: RunLedger) -> None:
 
 def _births(ledger: RunLedger) -> None:
     told = tuple(ledger.rows)
-    ledger.rows = [row if row.birth else with_birth(ledger.case, row, told) for row in told]
+    ledger.rows = [
+        known
+        for row in told
+        for known in ([row] if row.birth else with_births(ledger.case, row, told))
+    ]
 
 
 def _held_more(ledger: RunLedger) -> None:

@@ -79,19 +79,6 @@ def test_rate_of_a_holder_that_two_looks_saw_is_what_it_gained_between_them():
     assert finding.bytes_per_generation == MB
 
 
-def test_line_of_a_holder_is_not_that_of_memory_that_nobody_holds():
-    places = birthplace(7, [MB] * ROUNDS), birthplace(9, [0.9 * MB] * ROUNDS)
-    known = RunBirths(run(births=Births(32 * MB, 0.0, 1.0, 4_096.0, places, samples=96)))
-
-    def line(*told):
-        found = known.of_bytes(MB, told)
-        return None if found is None else found.place.place
-
-    assert line() == "train.py:7"
-    assert line("train.py:7") == "train.py:9"
-    assert line("train.py:7", "train.py:9") is None
-
-
 @pytest.mark.parametrize(("before", "is_told"), [(0.1, True), (0.9, False)])
 def test_births_of_each_round_are_no_growth_where_looks_measured_that_little_was_gained(
     before, is_told

@@ -1,0 +1,53 @@
+"""Memory that nobody holds: which lines made it, and a finding for each of several."""
+
+from __future__ import annotations
+
+from leakguard import diagnose
+from leakguard.analysis.birthplace import RunBirths
+from leakguard.model import Births, Run
+from regression_tests.unit.analysis.test_births_tell import MB, ROUNDS, birthplace, run
+
+
+def made_by(*places) -> Run:
+    """Tell a run whose memory gains a megabyte a round, with these births at its end."""
+    return run(births=Births(32 * MB, 0.0, 1.0, 4_096.0, places, samples=96))
+
+
+def lines(*sizes: float) -> list[str | None]:
+    """Return the lines of the findings, of a run in which each line left so much a round."""
+    places = [birthplace(line, [size] * ROUNDS) for line, size in enumerate(sizes, start=7)]
+    return [finding.created_at for finding in diagnose(made_by(*places)).findings]
+
+
+def test_line_of_a_holder_is_not_that_of_memory_that_nobody_holds():
+    places = birthplace(7, [MB] * ROUNDS), birthplace(9, [0.9 * MB] * ROUNDS)
+    known = RunBirths(made_by(*places))
+
+    def line(*told):
+        found = known.of_bytes(MB, told)
+        return None if found is None else found.place.place
+
+    assert line() == "train.py:7"
+    assert line("train.py:7") == "train.py:9"
+    assert line("train.py:7", "train.py:9") is None
+
+
+def test_memory_that_two_lines_made_is_told_as_that_of_each():
+    report = diagnose(made_by(birthplace(7, [450_000] * ROUNDS), birthplace(9, [3e5] * ROUNDS)))
+
+    assert [f.created_at for f in report.findings] == ["train.py:7 in f7", "train.py:9 in f9"]
+    assert [f.bytes_per_generation for f in report.findings] == [450_000, 300_000]
+    assert len({finding.fingerprint for finding in report.findings}) == 2
+
+
+def test_line_that_made_most_is_told_alone():
+    assert lines(800_000, 300_000) == ["train.py:7 in f7"]
+
+
+def test_lines_that_made_too_little_together_are_not_told():
+    assert lines(260_000, 200_000) == [None]
+
+
+def test_line_that_left_something_in_some_rounds_only_is_no_part():
+    steady, early = birthplace(7, [450_000] * ROUNDS), birthplace(9, [4e5] * 4)
+    assert [f.created_at for f in diagnose(made_by(steady, early)).findings] == [None]
