@@ -10,7 +10,13 @@ from itertools import chain, pairwise
 from typing import TypeAlias
 
 from leakguard.analysis.maker import Calls, frame_of, live_since, maker, phase_of_most
-from leakguard.analysis.tolerance import MAJORITY, NEARLY_ALL, ONE_IN_A_HUNDRED, WENT_ON_SHARE
+from leakguard.analysis.tolerance import (
+    MAJORITY,
+    NEARLY_ALL,
+    ONE_IN_A_HUNDRED,
+    WENT_ON_SHARE,
+    is_about,
+)
 from leakguard.model import Holder, Run, Snapshot
 from leakguard.model.births import Birthplace, Births
 from leakguard.model.holder import ELEMENT
@@ -173,37 +179,49 @@ class RunBirths:
         This is for memory whose holder no look has found: C code may hold it. None if no line does
         but those that are ``told`` already. What a line made for ``holders`` does not count.
         """
-        lines = self._unheld(told, holders) if rate > 0 else []
-        fits = ((left, birth) for left, birth in lines if _is_about(left, rate))
-        return max(fits, key=lambda fit: fit[0], default=(0.0, None))[1]
+        fits = (part for part in self._unheld(rate, told, holders) if is_about(part[0], rate))
+        return max(fits, key=lambda part: part[0], default=(0.0, None))[1]
 
     def parts_of_bytes(
         self, rate: float, told: Container[str | None] = (), holders: Iterable[str] = ()
     ) -> list[tuple[float, Birth]]:
         """Return the births of several lines that together leave about ``rate`` bytes.
 
-        Each leaves a quarter of them or more. The bytes per generation that it leaves come first.
+        Each leaves a quarter of it or more. If no lines do, several functions may. The bytes per
+        generation that each leaves come first.
         """
-        lines = self._unheld(told, holders) if rate > 0 else []
-        most = [line for line in lines if line[0] >= WENT_ON_SHARE * rate]
-        return most if _is_about(sum(left for left, _ in most), rate) else []
+        apart = tuple(holders)
+        for by_function in (False, True):
+            parts = self._unheld(rate, told, apart, by_function=by_function)
+            most = [part for part in parts if part[0] >= WENT_ON_SHARE * rate]
+            if most and is_about(sum(left for left, _ in most), rate):
+                return most
+        return []
 
     def _unheld(
-        self, told: Container[str | None], holders: Iterable[str]
+        self,
+        rate: float,
+        told: Container[str | None],
+        holders: Iterable[str],
+        *,
+        by_function: bool = False,
     ) -> list[tuple[float, Birth]]:
         """Return each line that leaves a steady residue, and the bytes that lie in no holder."""
         snapshot = self._last_births()
-        if snapshot is None or snapshot.births is None:
+        if snapshot is None or snapshot.births is None or rate <= 0:
             return []
         held = self._bytes_in(holders)
-        lines = []
-        for place in snapshot.births.places:
-            known = place.place is not None and place.cohorts and place.place not in told
-            birth = self._birth(snapshot, (place,)) if known else None
+        functions = _by_function(snapshot.births).values()
+        groups = functions if by_function else ([p] for places in functions for p in places)
+        parts = []
+        for group in groups:
+            places = tuple(p for p in group if p.cohorts and p.place not in told)
+            birth = self._birth(snapshot, places) if places else None
             if birth is not None and birth.trail is not None and birth.trail.residue.steady:
-                apart = 1 - min(held.get(place.place, 0.0) / max(place.bytes, 1.0), 1.0)
-                lines.append((apart * birth.trail.residue.rate, birth))
-        return lines
+                whole = sum(place.bytes for place in places)
+                inside = sum(min(held.get(p.place, 0.0), p.bytes) for p in places)
+                parts.append((birth.trail.residue.rate * (1 - inside / max(whole, 1.0)), birth))
+        return parts
 
     def _bytes_in(self, holders: Iterable[str]) -> dict[str | None, float]:
         """Return the bytes that each line made of what lies in these containers."""
@@ -242,7 +260,7 @@ class RunBirths:
             return live[-1] - live[0] if all(a < b for a, b in pairwise(live)) else 0.0
 
         found = (f for f, places in later[-1].items() if places[0].place not in told)
-        fits = (f for f in found if _is_about(rise(f), size))
+        fits = (f for f in found if is_about(rise(f), size))
         function = max(fits, key=rise, default=None)
         return None if function is None else Birth(later[-1][function][0], function[1], None)
 
@@ -286,11 +304,6 @@ class RunBirths:
         return round(known[0] + round_ * (known[-1] - known[0]) / max(self._rounds - 1, 1))
 
 
-def _is_about(size: float, whole: float) -> bool:
-    """Return whether one is no less than half and no more than twice as much as another."""
-    return MAJORITY * whole <= size <= whole / MAJORITY
-
-
 def _by_function(births: Births) -> dict[_Function, list[Birthplace]]:
     """Return what one look saw of each function of the program, the line of most bytes first."""
     found: defaultdict[_Function, list[Birthplace]] = defaultdict(list)
@@ -312,17 +325,28 @@ def _base(path: str) -> str:
 def _rounds(run: Run, last: int | None) -> int:
     """Return how many rounds had been recorded by the end of generation ``last``.
 
-    Rounds that were left out of a long run lie evenly among the others.
+    Rounds that were left out of a long run lie evenly among the others. None stands for the end of
+    the run: the generations after the last measured one are a round, too.
     """
     known = run.generations
     seen = sum(1 for generation in known if last is None or generation <= last)
-    return seen + run.left_out * seen // max(len(known), 1)
+    seen += run.left_out * seen // max(len(known), 1)
+    return seen + (last is None and _unmeasured_at_end(run) > 0)
+
+
+def _unmeasured_at_end(run: Run) -> int:
+    """Return how many generations ran after the last measured one until the look at the end."""
+    ends = [snapshot for snapshot in run.snapshots if snapshot.moment in ("generation", "end")]
+    at_end = ends[-1] if ends and ends[-1].moment == "end" else None
+    return 0 if at_end is None or at_end.generation is not None else at_end.passed or 0
 
 
 def _taken(run: Run) -> list[int]:
     """Return how many generations each round stands for; empty if each is one."""
     taken = [(end.taken or 1) + (end.passed or 0) for end in run.generation_ends()]
-    if all(number == 1 for number in taken):
+    after = _unmeasured_at_end(run)
+    if after <= 1 and all(number == 1 for number in taken):
         return []
-    rounds = _rounds(run, None)
-    return [taken[round_ * len(taken) // rounds] for round_ in range(rounds)]
+    rounds = _rounds(run, None) - (after > 0)
+    each = [taken[round_ * len(taken) // rounds] for round_ in range(rounds)]
+    return [*each, after] if after else each

@@ -11,7 +11,7 @@ from leakguard.analysis.facts.harmless import Harmless
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.row import LedgerRow, line_of
 from leakguard.analysis.timeline import LIVE_MEMORY, gauge_reader
-from leakguard.analysis.tolerance import MAJORITY
+from leakguard.analysis.tolerance import is_about
 from leakguard.model.balance import Balance
 from leakguard.model.series import Series
 
@@ -73,13 +73,18 @@ class RunLedger:
         """Add bytes per generation to what a row gains."""
         self.put(replace(row, bytes_rate=(row.bytes_rate or 0.0) + size), row)
 
-    def maker(self, rest: float) -> LedgerRow | None:
-        """Return the row whose line left about as much as nothing explains; None if none did."""
-        return next((row for row in self.rows if rest > 0 and self._has_made(row, rest)), None)
+    def maker(self, rest: float) -> tuple[LedgerRow, float] | None:
+        """Return the row whose line left about as much as nothing explains, and how much of it.
 
-    def _has_made(self, row: LedgerRow, rest: float) -> bool:
+        None if no line did.
+        """
+        if rest <= 0:
+            return None
+        made = ((row, self._made_beside(row)) for row in self.rows)
+        return next(((r, min(m, rest)) for r, m in made if is_about(m, rest)), None)
+
+    def _made_beside(self, row: LedgerRow) -> float:
+        """Return the bytes per generation that a row's line left beside what rows tell of it."""
         line = line_of(row)
-        if line is None:
-            return False
         told = sum(other.bytes_rate or 0.0 for other in self.rows if line_of(other) == line)
-        return MAJORITY * rest <= self.case.births.left_by(line) - told <= rest / MAJORITY
+        return 0.0 if line is None else self.case.births.left_by(line) - told

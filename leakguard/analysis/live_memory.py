@@ -34,12 +34,15 @@ def objects_rate(case: Case) -> float:
 
 
 def filling_cache(case: Case, growth: Growth) -> Harmless | None:
-    """Clear native memory as filling if all of it fits into the caches of libraries; else None."""
+    """Clear native memory as filling if all of it fits into the caches of libraries; else None.
+
+    The caches are those that were there at the first look: more and more of them are no filling.
+    """
     ends = [s for s in case.timeline.ends.values() if s.census is not None]
     if not ends or growth.judged is None or growth.in_pools:
         return None
     rate = growth.rate or 0.0
-    alive = [(cache, ends[-1].count(cache.type) or 0) for cache in NATIVE_CACHES]
+    alive = [(cache, min(s.count(cache.type) or 0 for s in ends)) for cache in NATIVE_CACHES]
     room = sum(count * cache.bytes for cache, count in alive)
     filled = gained(growth)
     # Of a sawtooth the rate is uncertain: only what is sure may be too much for the caches.

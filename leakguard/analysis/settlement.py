@@ -154,12 +154,11 @@ def _warnings(ledger: RunLedger) -> None:
 
 
 def _rest_of_a_line(ledger: RunLedger) -> None:
-    """Add the rest to the row whose line made it: what a look saw of it may be a part."""
+    """Add the rest to the row whose line made most: what a look saw of it may be a part."""
     for rest in [row for row in ledger.rows if row.lead.source == "rest"]:
-        size = rest.bytes_rate or 0.0
-        maker = ledger.maker(size)
-        if maker is not None:
-            ledger.add_to(maker, size)
+        found = ledger.maker(rest.bytes_rate or 0.0)
+        if found is not None:
+            ledger.add_to(*found)
             ledger.rows.remove(rest)
 
 

@@ -146,6 +146,11 @@ def same(one: float, other: float, tolerance: float) -> bool:
     return abs(one - other) <= tolerance * abs(other)
 
 
+def is_about(size: float, whole: float) -> bool:
+    """Return whether one is no less than half and no more than twice as much as another."""
+    return MAJORITY * whole <= size <= whole / MAJORITY
+
+
 def notable(
     rate: float, since: int | None, last: int | None, least: float, total: float = NOTABLE_TOTAL
 ) -> bool:

@@ -109,9 +109,9 @@ def _while_filling(asked: MemoryAsked) -> Entry | None:
 
 
 def _made_by_a_line(asked: MemoryAsked) -> Entry | None:
-    """The line of a row left as much."""
-    maker = None if asked.made.kind == "autograd" else asked.ledger.maker(asked.rest)
-    return None if maker is None else lambda: asked.ledger.add_to(maker, asked.rest)
+    """The line of a row left most of it."""
+    found = None if asked.made.kind == "autograd" else asked.ledger.maker(asked.rest)
+    return None if found is None else lambda: asked.ledger.add_to(*found)
 
 
 def _behind_objects(asked: MemoryAsked) -> Entry | None:

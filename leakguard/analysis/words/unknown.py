@@ -43,10 +43,10 @@ def no_line(why: NoLine) -> str:
             traced = f"in the traced generation {generation}"
             return f"{traced}, no line allocated as much as the growth"
         case TooFewBirths(interval, held):
-            one = f"one allocation in {format_bytes(interval)}"
+            one = f"there was one sample for every {format_bytes(interval)} allocated"
             if held:
-                return f"of what it gained too little was sampled, {one}"
-            return f"no line leaves as much behind; {one} was sampled"
+                return f"of what it gained too little was sampled; {one}"
+            return f"no line leaves as much behind; {one}"
         case TooFewCounts(counted, generations):
             return (
                 f"no generation was traced: max_overhead allowed object counts in only {counted} "

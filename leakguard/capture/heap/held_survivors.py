@@ -22,9 +22,9 @@ MemoryAt = Callable[[int], Any]
 # recorded line of such a block may be the line that made an earlier object in the block.
 _RECYCLED = frozenset(map(id, (float, int, tuple, list, dict)))
 # The recorded line of a survivor of a recycled type may be wrong. So survivors of these types are
-# left out if the other survivors have at least this share of the holder's surviving bytes. Chosen,
-# low: in an entry, an instance may have a tenth of the bytes, and its dicts, lists and numbers the
-# rest. The line of the instance is reliable, and one line is enough.
+# left out if the others have at least this share of the holder's survivors and of their bytes.
+# Chosen, low: in an entry, an instance may have a tenth of the bytes, and its dicts, lists and
+# numbers the rest. The line of the instance is reliable, and one line is enough.
 _ENOUGH_SURE = 0.1
 # A container is gaining if the rounds add entries to it. Its entries then have survivors from at
 # most this many different rounds each, on average over the entries. Chosen: an entry that is made
@@ -177,9 +177,11 @@ class HeldSurvivors:
         return max(apart, key=self._bytes)
 
     def _mostly(self, kept: list[_OfEntry], wanted: Callable[[int], bool]) -> list[_OfEntry]:
-        """Return the survivors that are wanted, or all of them if these have too few bytes."""
+        """Return the survivors that are wanted, or all of them if these are too few."""
         chosen = [survivor for survivor in kept if wanted(survivor.node)]
-        return chosen if self._bytes(chosen) >= _ENOUGH_SURE * self._bytes(kept) else kept
+        # A single block may stand for more bytes than a hundred others.
+        many = len(chosen) >= _ENOUGH_SURE * len(kept)
+        return chosen if many and self._bytes(chosen) >= _ENOUGH_SURE * self._bytes(kept) else kept
 
     def _is_key(self, node: int) -> bool:
         return self._kinds[self._graph.path_of(node)] == KEY

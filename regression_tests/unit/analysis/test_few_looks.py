@@ -175,6 +175,14 @@ def test_what_is_uncertain_of_a_sawtooth_is_no_more_than_sqlite_keeps(tooth, is_
     assert bool(report.findings) is is_told
 
 
+def test_caches_of_connections_that_come_anew_are_no_filling():
+    def counts(n: int) -> dict[str, int]:
+        return {"sqlite3.Connection": 1 + n // 25}
+
+    run = told(looks=(2, 60, 100), each=40 * KB, start=1, counts=counts, sized=False)
+    assert any(finding.kind == "native" for finding in diagnose(run).findings)
+
+
 @pytest.mark.parametrize(("each", "connections"), [(12 * KB, 0), (40 * KB, 1)])
 def test_more_than_sqlite_keeps_is_told(each, connections):
     assert diagnose(sqlite_run(each, connections)).findings

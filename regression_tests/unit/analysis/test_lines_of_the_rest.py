@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 from leakguard import diagnose
 from leakguard.analysis.birthplace import RunBirths
+from leakguard.analysis.case import Case
+from leakguard.analysis.ledger import RunLedger
+from leakguard.analysis.settlement import _objects
+from leakguard.analysis.sources import growths
 from leakguard.model import Births, Run
-from regression_tests.unit.analysis.test_births_tell import MB, ROUNDS, birthplace, run
+from leakguard.model.snapshot import LOOP_ENDED
+from regression_tests.unit.analysis.test_births_tell import MB, ROUNDS, birthplace, holder, run
 
 
 def made_by(*places) -> Run:
@@ -51,3 +60,38 @@ def test_lines_that_made_too_little_together_are_not_told():
 def test_line_that_left_something_in_some_rounds_only_is_no_part():
     steady, early = birthplace(7, [450_000] * ROUNDS), birthplace(9, [4e5] * 4)
     assert [f.created_at for f in diagnose(made_by(steady, early)).findings] == [None]
+
+
+def test_lines_of_one_function_are_told_together_where_each_alone_made_too_little():
+    places = [
+        replace(birthplace(line, [size] * ROUNDS), function="stage")
+        for line, size in ((7, 240_000), (8, 230_000), (9, 200_000))
+    ]
+    (finding,) = diagnose(made_by(*places)).findings
+    assert (finding.created_at, finding.bytes_per_generation) == ("train.py:7 in stage", 670_000)
+
+
+@pytest.mark.parametrize(("left", "told"), [(6e5, 580_000), (1.9e6, 980_000), (4e5, None)])
+def test_holder_is_given_what_its_line_left_and_no_more_of_the_memory(left, told):
+    made = birthplace(7, [left] * ROUNDS)
+    kept = holder("app.streams[*]", birthplace(7, [20_000] * ROUNDS), each=20_000)
+    births = Births(32 * MB, 0.0, 1.0, 4_096.0, (made,), samples=48, native_interval=4_096.0)
+    case = Case(run(kept, births=births))
+    ledger = RunLedger(case, growths(case))
+    _objects(ledger)
+
+    found = ledger.maker(980_000)
+    assert (None if found is None else round(found[1])) == told
+    assert found is None or found[0].held_by == "app.streams[*]"
+
+
+def test_generations_after_the_last_measured_one_are_a_round_of_their_own():
+    late = [0] * (ROUNDS - 4) + [MB] * 4
+    told = run(holder("app.kept[*]", birthplace(7, [*late, 20 * MB])))
+    *before, last = told.snapshots
+    end = replace(last, moment="end", label=LOOP_ENDED, generation=None, passed=20)
+    whole = replace(told, snapshots=(*before, replace(last, holders=()), end))
+
+    birth = RunBirths(whole).of_holder("app.kept[*]")
+    assert (birth.trail.residue.steady, birth.trail.lasted) == (True, 24)
+    assert RunBirths(told).of_holder("app.kept[*]").trail.residue.steady is False
