@@ -90,7 +90,7 @@ class RunBirths:
     def __init__(self, run: Run) -> None:
         """Index the holders whose births are known, each at its last look."""
         self._run = run
-        self._rounds = _rounds(run, None)
+        self._measured = _rounds(run, None) - (_unmeasured_at_end(run) > 0)
         self._taken = _taken(run)
         self._looks = {
             holder.path: (snapshot, holder.born)
@@ -299,9 +299,9 @@ class RunBirths:
     def _generation(self, round_: int) -> int:
         """Return the program's number of a round's generation; rounds are counted from 0."""
         known = self._run.generations
-        if self._rounds == len(known):
+        if self._measured == len(known):
             return known[min(round_, len(known) - 1)]
-        return round(known[0] + round_ * (known[-1] - known[0]) / max(self._rounds - 1, 1))
+        return round(known[0] + round_ * (known[-1] - known[0]) / max(self._measured - 1, 1))
 
 
 def _by_function(births: Births) -> dict[_Function, list[Birthplace]]:

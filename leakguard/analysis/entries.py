@@ -50,7 +50,9 @@ def lead_of(types: Sequence[Growth], container: Growth) -> Growth | None:
     if keyed is not None or container.type not in IN_FRONT:
         alone = container if is_users(container.type or "") else None
         return keyed or own or alone
-    each = [g for g in types if _is_class(g) and as_many(g, container)]
+    each = [
+        g for g in types if _is_class(g) and as_many(g, container) and not _is_older(g, container)
+    ]
     each.sort(key=lambda growing: not is_programs(growing))
     if container.type not in _RECORDS:
         onward = () if container.holder is None else container.holder.onward
@@ -61,6 +63,13 @@ def lead_of(types: Sequence[Growth], container: Growth) -> Growth | None:
 
 def _is_class(growing: Growth) -> bool:
     return growing.kind == "instances" and not growing.name.startswith("weakref.")
+
+
+def _is_older(growing: Growth, container: Growth) -> bool:
+    """Return whether objects became more long before a container gained any, as births show."""
+    if growing.since is None or container.since is None or not container.is_born:
+        return False
+    return growing.since < MAJORITY * container.since
 
 
 def _heaviest(types: Sequence[Growth], container: Growth) -> Growth | None:

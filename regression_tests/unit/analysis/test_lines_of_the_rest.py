@@ -93,5 +93,5 @@ def test_generations_after_the_last_measured_one_are_a_round_of_their_own():
     whole = replace(told, snapshots=(*before, replace(last, holders=()), end))
 
     birth = RunBirths(whole).of_holder("app.kept[*]")
-    assert (birth.trail.residue.steady, birth.trail.lasted) == (True, 24)
+    assert (birth.trail.residue.steady, birth.trail.since, birth.trail.lasted) == (True, 13, 24)
     assert RunBirths(told).of_holder("app.kept[*]").trail.residue.steady is False
