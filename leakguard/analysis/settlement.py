@@ -15,6 +15,7 @@ from leakguard.analysis.claims.memory import enter_memory
 from leakguard.analysis.claims.metrics import is_explained
 from leakguard.analysis.consequence import joined
 from leakguard.analysis.device_memory import shared_out
+from leakguard.analysis.facts.fix import Remedy
 from leakguard.analysis.facts.harmless import Harmless
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.healthy import ended, filling_container, filling_gauge, held_more
@@ -108,14 +109,24 @@ def _mapped(ledger: RunLedger, row: LedgerRow) -> LedgerRow:
 
     It takes the place of their row: their own size is no part of what they map.
     """
-    known = next((known for known in ledger.rows if is_mapping(known.lead.type)), None)
+    maps = ((known, _mapping_in(known)) for known in ledger.rows)
+    known, type_ = next((found for found in maps if found[1] is not None), (None, None))
     if known is not None:
         ledger.rows.remove(known)
-        return replace(row, lead=replace(row.lead, type=known.lead.type), container=known.container)
+        keeps = None if known.container is None else known.container.holder
+        lead = replace(row.lead, type=type_, fix=Remedy(type_ or "", keeps))
+        return replace(row, lead=lead, container=known.container)
     holder = holder_of_mappings(ledger.case)
     if holder is None:
         return row
     return replace(row, lead=replace(row.lead, type=holder.type), container=holder)
+
+
+def _mapping_in(row: LedgerRow) -> str | None:
+    """Return the type of the mappings that the objects of a row are, or keep; None if none."""
+    holder = None if row.container is None else row.container.holder
+    types = (row.lead.type, *(hop.type for hop in (holder.onward if holder else ())))
+    return next(filter(is_mapping, types), None)
 
 
 def _live_memory(ledger: RunLedger) -> None:

@@ -11,7 +11,7 @@ import pytest
 from leakguard import diagnose, load
 
 _STORE = """
-import mmap, sys
+import mmap, numpy, sys
 from leakguard import LeakGuard, phase
 
 class Catalog:
@@ -29,7 +29,7 @@ def learn():
 def publish(version):
     segment = mmap.mmap(-1, 120_000)
     segment.write(bytes(120_000))
-    catalog.pinned[version] = segment
+    catalog.pinned[version] = KEPT
     LET_GO
 
 with LeakGuard(out=sys.argv[1], report=None) as guard:
@@ -40,10 +40,12 @@ with LeakGuard(out=sys.argv[1], report=None) as guard:
 """
 
 
+@pytest.mark.parametrize("kept", ["segment", "numpy.frombuffer(segment, numpy.uint8)"])
 @pytest.mark.parametrize("let_go", ["pass", "catalog.pinned.pop(version - 3, segment)"])
-def test_segments_that_are_kept_are_told_beside_a_larger_leak(tmp_path, let_go):
+def test_segments_that_are_kept_are_told_beside_a_larger_leak(tmp_path, let_go, kept):
     script, out = tmp_path / "store.py", tmp_path / "run.jsonl"
-    script.write_text(textwrap.dedent(_STORE).replace("LET_GO", let_go), "utf-8")
+    program = textwrap.dedent(_STORE).replace("LET_GO", let_go).replace("KEPT", kept)
+    script.write_text(program, "utf-8")
     subprocess.run([sys.executable, script, out], check=True, timeout=120)
 
     findings = {f.phase: f for f in diagnose(load(out)).findings}
@@ -51,6 +53,8 @@ def test_segments_that_are_kept_are_told_beside_a_larger_leak(tmp_path, let_go):
     if let_go != "pass":
         assert list(findings) == ["learn"]
         return
-    kept = findings["publish"]
-    assert (kept.held_by, kept.started_at) == ("__main__.catalog.pinned[*]", 6)
-    assert 110_000 < kept.bytes_per_generation < 130_000
+    published = findings["publish"]
+    assert (published.held_by, published.started_at) == ("__main__.catalog.pinned[*]", 6)
+    assert published.type == "mmap.mmap"
+    assert 110_000 < published.bytes_per_generation < 130_000
+    assert "__main__.catalog.pinned[*] only grows" in published.fix
