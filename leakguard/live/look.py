@@ -275,8 +275,19 @@ class Looker:
 
     def _collect_if_called_for(self, found: Inspection, watch: CycleWatch) -> None:
         ways = found.cycles
-        if ways is not None and may_collect() and watch.calls_for_collection(ways.keys()):
+        if not ways or not watch.calls_for_collection(ways.keys()):
+            return
+        if may_collect():
             self._collect_cycles(ways, found.made_adrift, watch)
+        else:
+            self._collection = Collection(
+                found.adrift,
+                bytes=found.adrift_bytes,
+                types=found.adrift_types,
+                cycles=ways,
+                made=found.made_adrift,
+                left=True,
+            )
 
     def _ask(
         self,

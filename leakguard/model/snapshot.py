@@ -70,6 +70,9 @@ class Expectation:
 class Collection:
     """What one full garbage collection found: cycles that no live reference held.
 
+    If ``left`` is true, there was no collection, because the program has switched its collector off
+    and runs threads: a walk found these objects, which no root leads to, and left them alone.
+
     ``types`` maps qualified type names to how many instances were freed, largest number first.
     ``cycles`` maps some of these types to the path from an instance back to itself, as recorded
     before the collection. ``made`` maps some of them to where their instances were made, according
@@ -82,6 +85,7 @@ class Collection:
     types: Mapping[str, int] = field(default_factory=dict)
     cycles: Mapping[str, tuple[Hop, ...]] = field(default_factory=dict)
     made: Mapping[str, tuple[Birthplace, ...]] = field(default_factory=dict)
+    left: bool = False
 
 
 @dataclass(frozen=True, slots=True)

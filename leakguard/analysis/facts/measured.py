@@ -200,6 +200,15 @@ class FreedInCycles:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftInCycles:
+    """At the last look only cycles kept instances of a type alive, with bytes that are theirs."""
+
+    type: str
+    count: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class WaitingGarbage:
     """Memory fell by ``freed`` bytes to ``left`` as the collector came in some generations."""
 
@@ -265,6 +274,6 @@ Measured: TypeAlias = (
     MemoryToo | MemoryGrew | MetricToo | NotAsExpected | ContainerGrows | GrewAtLooks |
     GainedEntries |
     KeptOfGenerations | KeptOfRounds | GraphKept | BehindExtension | GaugeGrows | ChildGrows |
-    NotFreed | FreedInCycles | WaitingGarbage | SameData | BriefPeak | Unexplained | Allocators |
-    TypesRose | Literal["live memory too", "sizes too", "piled up"]
+    NotFreed | FreedInCycles | LeftInCycles | WaitingGarbage | SameData | BriefPeak |
+    Unexplained | Allocators | TypesRose | Literal["live memory too", "sizes too", "piled up"]
 )  # fmt: skip

@@ -2,7 +2,8 @@
 
 The guard runs the collector now and then, after much unreachable memory has accumulated. Everything
 that such a collection frees was garbage. The counts between the guard's collections show whether
-the program's own collections would have freed the garbage.
+the program's own collections would have freed the garbage. Where the guard must not collect, a walk
+shows what no root leads to.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from leakguard.analysis.class_owner import is_users
 from leakguard.analysis.contribution import made_in
 from leakguard.analysis.facts.fix import BreakCycle
 from leakguard.analysis.facts.harmless import CycleCost
-from leakguard.analysis.facts.measured import FreedInCycles
+from leakguard.analysis.facts.measured import FreedInCycles, LeftInCycles
 from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.timeline import count_reader
 from leakguard.analysis.tolerance import MATERIAL_BYTES, OWN_SHARE, REPEATED, SEEN_AGAIN, SEEN_ONCE
@@ -103,7 +104,7 @@ def _own_drops(case: Case, name: str, freeing: list[Snapshot]) -> int:
 def _own_full_collections(case: Case) -> int:
     """Return how many full collections of the run were not made by the guard."""
     values = case.timeline.metric("gc_full_collections").values
-    ours = sum(s.collection is not None for s in case.run.snapshots)
+    ours = sum(s.collection is not None and not s.collection.left for s in case.run.snapshots)
     return int(values[-1] - values[0]) - ours if values else 0
 
 
@@ -148,7 +149,10 @@ def _growth(case: Case, name: str, freeing: list[Snapshot]) -> Growth:
     else:
         phase, rate = case.type_share(name).main_phase(), _rate(before)
     piled_up = case.judge(before, integer=True).grows
-    measured = FreedInCycles(name, freed, size, len(freeing))
+    found = Evidence("collector", FreedInCycles(name, freed, size, len(freeing)))
+    if all(collection.left for collection in collections):
+        freed, size = collections[-1].types.get(name, 0), collections[-1].bytes or 0
+        found = Evidence("retained", LeftInCycles(name, freed, size))
     again = _again(piled_up, len(freeing))
     way = _way(collections, name)
     return Growth(
@@ -166,7 +170,7 @@ def _growth(case: Case, name: str, freeing: list[Snapshot]) -> Growth:
         with_it=_freed_with(name, collections),
         # A collection counts freed objects exactly, but a single collection does not prove growth.
         exact=len(freeing) > 1,
-        evidence=(Evidence("collector", measured), *again),
+        evidence=(found, *again),
         confidence=SEEN_AGAIN if again else SEEN_ONCE,
         fix=BreakCycle(way, is_collector_off=switched_off(case)),
         ruled_out=("no holder",),

@@ -124,6 +124,11 @@ def _said(found: m.Measured) -> str:
                 f"{collections} collection{'s' if collections > 1 else ''} freed {freed} {type_} "
                 f"and {format_bytes(size)} that only cycles kept alive"
             )
+        case m.LeftInCycles(type_, count, size):
+            return (
+                f"no root leads to {count} {type_} and {format_bytes(size)} any more: cycles keep "
+                "them alive, and the program's collector is off"
+            )
         case "piled up":
             return "until then their number grew in every generation"
         case m.WaitingGarbage():

@@ -47,6 +47,26 @@ def cycles_among(graph: Linked, first: int) -> dict[str, tuple[Hop, ...]]:
     return found
 
 
+def types_from(graph: Linked, first: int) -> dict[str, int]:
+    """Return how many nodes of each type there are from ``first`` on, without the guard's own.
+
+    The most common come first.
+    """
+    counts: Counter[int] = Counter()
+    names: dict[int, str | None] = {}
+    for node in range(first, len(graph)):
+        cls = graph.class_of(node)
+        if id(cls) not in names:
+            names[id(cls)] = None if is_ours(cls) else qualified_name(cls)
+        counts[id(cls)] += 1
+    told: Counter[str] = Counter()
+    for key, count in counts.items():
+        name = names[key]
+        if name is not None:
+            told[name] += count
+    return dict(told.most_common())
+
+
 def _by_class(graph: Linked, first: int) -> Iterator[tuple[type, list[int]]]:
     counts: Counter[int] = Counter()
     samples: dict[int, tuple[type, list[int]]] = {}

@@ -18,7 +18,7 @@ from leakguard.capture.heap.capacity import capacity_of
 from leakguard.capture.heap.carried_graphs import CarriedGraphs
 from leakguard.capture.heap.classes import derives, qualified_name
 from leakguard.capture.heap.collector import collector_held
-from leakguard.capture.heap.cycle import cycles_among
+from leakguard.capture.heap.cycle import cycles_among, types_from
 from leakguard.capture.heap.device_memory import DeviceMemory
 from leakguard.capture.heap.engine import address_of
 from leakguard.capture.heap.graph import MakeGraph
@@ -86,6 +86,7 @@ def take_inspection(
             adrift, adrift_bytes = walked.adrift
             wanted = tell_cycles is not None and tell_cycles(adrift, adrift_bytes)
             cycles = cycles_among(graph, walked.rooted) if wanted else None
+            adrift_types = types_from(graph, walked.rooted) if wanted else {}
             made_adrift = look.made_adrift(walked.rooted, cycles or ())
         found = Inspection(
             holders=holders,
@@ -98,6 +99,7 @@ def take_inspection(
             adrift=adrift,
             adrift_bytes=adrift_bytes,
             cycles=cycles,
+            adrift_types=adrift_types,
             made_adrift=made_adrift,
             seconds=time.perf_counter() - start,
             engine=engine,

@@ -87,6 +87,7 @@ class Inspection:
         adrift_bytes: the size of the objects that no root leads to.
         cycles: for the most common classes among these objects, the path from an instance back to
             itself; None if cycles were not asked for.
+        adrift_types: how many of these objects there are of each type, if cycles were asked for.
         made_adrift: where the instances of these classes were made, according to sampled births.
         seconds: wall time of the look.
         engine: ``"compiled"`` or ``"python"``.
@@ -102,6 +103,7 @@ class Inspection:
     adrift: int
     adrift_bytes: int
     cycles: Mapping[str, tuple[Hop, ...]] | None
+    adrift_types: Mapping[str, int]
     made_adrift: Mapping[str, tuple[Birthplace, ...]]
     seconds: float
     engine: str

@@ -348,7 +348,7 @@ def test_report_says_that_too_little_was_sampled_where_no_line_is_known():
     (finding,) = diagnose(run(births=births)).findings
 
     assert finding.created_at is None
-    assert "one allocation in 2.0 kB" in finding.created_at_unknown
+    assert "one sample for every 2.0 kB allocated" in finding.created_at_unknown
 
 
 def test_births_of_what_lies_in_the_entries_are_those_of_the_container():
