@@ -263,14 +263,15 @@ def _phase_growth(report: Report) -> Mapping[str, float]:
 
 
 def _parts(key: str, title: str, per: str, head: str, parts: Mapping[str, float]) -> Section:
-    whole = sum(abs(part) for part in parts.values())
+    whole, total = sum(map(abs, parts.values())), sum(parts.values())
+    name = f"{title}: {format_change(total)}{per}"
+    sizes = [(clean(label), format_change(part)) for label, part in parts.items()]
+    # More than half of what some parts add others take away: shares of that would say nothing.
+    if whole > 3 * abs(total):
+        return Section(key, f"{name} (one frees what another makes)", (head, "Bytes"), tuple(sizes))
     shares = tuple(abs(part) / whole if whole else 0.0 for part in parts.values())
-    rows = tuple(
-        (clean(label), format_change(part), percent(share))
-        for (label, part), share in zip(parts.items(), shares, strict=True)
-    )
-    total = format_change(sum(parts.values()))
-    return Section(key, f"{title}: {total}{per}", (head, "Bytes", "Share"), rows, shares)
+    rows = tuple((*size, percent(share)) for size, share in zip(sizes, shares, strict=True))
+    return Section(key, name, (head, "Bytes", "Share"), rows, shares)
 
 
 def _count_section(report: Report) -> Section:
