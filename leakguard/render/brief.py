@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from leakguard.model.finding import Finding
 from leakguard.model.report import Report
 from leakguard.model.run import Run
 from leakguard.render import facts, outline
@@ -17,7 +18,7 @@ _OTHERS = 3
 
 
 def paragraphs(report: Report) -> Iterator[str]:
-    """Yield how it died, the verdict, the fix of the worst finding, and the names of the others.
+    """Yield how it died, the verdict, the fix of the worst finding, and where the others are.
 
     If the file does not hold the whole run, a paragraph says so: the verdict is about what was
     read.
@@ -32,9 +33,17 @@ def paragraphs(report: Report) -> Iterator[str]:
         yield from (f"{label}: {told[label]}" for label in _TOLD if label in told)
     others = report.findings[1:]
     for finding in others[:_OTHERS]:
-        yield f"Also {finding.verdict}: {facts.title(finding)}"
+        yield f"Also {finding.verdict}: {facts.title(finding)}{_where(finding)}"
     if len(others) > _OTHERS:
         yield f"And {len(others) - _OTHERS} more"
+
+
+def _where(finding: Finding) -> str:
+    """Return who holds what grows and which line makes it, as far as they are known."""
+    held_by = finding.holder_name or finding.held_by
+    holder = f", held by {clean(held_by)}" if held_by else ""
+    line = f", made at {clean(finding.created_at)}" if finding.created_at else ""
+    return f"{holder}{line}"
 
 
 def missing(run: Run) -> Iterator[str]:

@@ -48,6 +48,18 @@ def test_brief_report_is_the_verdict_the_fix_the_holder_and_the_line():
     ]
 
 
+def test_brief_report_says_who_holds_the_further_findings_and_what_made_them():
+    first, second, *_ = stories.leaking().findings
+    held = replace(second, held_by="app.pool[*]", created_at="app.py:7 in start", holder_name=None)
+    text = render(replace(stories.leaking(), findings=(first, held)), "terminal", detail="brief")
+
+    *_, also = text.split("Also ")
+    assert " ".join(also.split()).startswith(
+        "suspect: threads: +1 thread per generation in checkpoint, held by app.pool[*], made at "
+        "app.py:7 in start"
+    )
+
+
 def test_terminal_says_the_fix_before_the_evidence():
     lines = render(stories.leaking(), "terminal").splitlines()
     places = [
