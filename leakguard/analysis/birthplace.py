@@ -90,7 +90,7 @@ class RunBirths:
     def __init__(self, run: Run) -> None:
         """Index the holders whose births are known, each at its last look."""
         self._run = run
-        self._measured = _rounds(run, None) - (_unmeasured_at_end(run) > 0)
+        self._measured = _measured(run, None)
         self._taken = _taken(run)
         self._looks = {
             holder.path: (snapshot, holder.born)
@@ -323,15 +323,21 @@ def _base(path: str) -> str:
 
 
 def _rounds(run: Run, last: int | None) -> int:
-    """Return how many rounds had been recorded by the end of generation ``last``.
+    """Return how many rounds there were by the end of generation ``last``, or of the run.
 
-    Rounds that were left out of a long run lie evenly among the others. None stands for the end of
-    the run: the generations after the last measured one are a round, too.
+    The generations after the last measured one are a round, too.
+    """
+    return _measured(run, last) + (last is None and _unmeasured_at_end(run) > 0)
+
+
+def _measured(run: Run, last: int | None) -> int:
+    """Return how many rounds had been measured by the end of generation ``last``, or of the run.
+
+    Rounds that were left out of a long run lie evenly among the others.
     """
     known = run.generations
     seen = sum(1 for generation in known if last is None or generation <= last)
-    seen += run.left_out * seen // max(len(known), 1)
-    return seen + (last is None and _unmeasured_at_end(run) > 0)
+    return seen + run.left_out * seen // max(len(known), 1)
 
 
 def _unmeasured_at_end(run: Run) -> int:
@@ -347,6 +353,6 @@ def _taken(run: Run) -> list[int]:
     after = _unmeasured_at_end(run)
     if after <= 1 and all(number == 1 for number in taken):
         return []
-    rounds = _rounds(run, None) - (after > 0)
+    rounds = _measured(run, None)
     each = [taken[round_ * len(taken) // rounds] for round_ in range(rounds)]
     return [*each, after] if after else each

@@ -21,6 +21,7 @@ from leakguard.analysis.tolerance import (
     NOTABLE_ENTRIES,
     OWN_SHARE,
     SAME_COUNT,
+    is_about,
     same,
 )
 
@@ -78,7 +79,7 @@ def _heaviest(types: Sequence[Growth], container: Growth) -> Growth | None:
         return None
     size = container.kept_rate
     builtin = (g for g in types if not is_programs(g))
-    heavy = [g for g in builtin if MAJORITY * size <= (g.bytes_rate or 0.0) <= size / MAJORITY]
+    heavy = [g for g in builtin if is_about(g.bytes_rate or 0.0, size)]
     return max(heavy, key=lambda growing: growing.bytes_rate or 0.0, default=None)
 
 

@@ -16,7 +16,14 @@ from leakguard.analysis.entries import IN_FRONT
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.knowledge import is_mapping
 from leakguard.analysis.sources.containers import GUARDS_OWN, NO_ROOT, growth_of
-from leakguard.analysis.tolerance import BEYOND_CHANCE, FEWEST_LOOKS, MAJORITY, OWN_SHARE, same
+from leakguard.analysis.tolerance import (
+    BEYOND_CHANCE,
+    FEWEST_LOOKS,
+    MAJORITY,
+    OWN_SHARE,
+    is_about,
+    same,
+)
 from leakguard.model import Holder
 from leakguard.model.holder import ELEMENT
 
@@ -96,7 +103,7 @@ def holder_of_larger(case: Case, type_name: str, size: float) -> Holder | None:
         holder
         for holder in (looks[-1][1] if looks else ())
         if holder.element == type_name
-        and MAJORITY * size <= (holder.bytes or 0) <= size / MAJORITY
+        and is_about(holder.bytes or 0, size)
         and earlier.get(holder.path, 0) <= MAJORITY * (holder.bytes or 0)
         and not holder.path.startswith((NO_ROOT, GUARDS_OWN))
     ]
@@ -141,7 +148,7 @@ def holder_of_device(case: Case, growth: Growth) -> Growth | None:
     found = [
         holder
         for holder in holders
-        if MAJORITY * gained <= (holder.device_bytes or 0) <= gained / MAJORITY
+        if is_about(holder.device_bytes or 0, gained)
         and _is_unbounded(holder)
         and _is_of_loop(holder)
     ]

@@ -13,6 +13,7 @@ from leakguard.analysis.tolerance import (
     OWN_SHARE,
     PLURALITY,
     WENT_ON_SHARE,
+    is_about,
     same,
 )
 from leakguard.analysis.words.unknown import no_line
@@ -141,11 +142,7 @@ def _of_as_many_objects(sites: list[Site], finding: Finding) -> Site | None:
     rate = finding.count_per_generation
     if rate is None or finding.kind == "autograd":
         return None
-    as_many = [
-        site
-        for site in _of_its_type(sites, finding)
-        if MAJORITY * rate <= site.count <= rate / MAJORITY
-    ]
+    as_many = [site for site in _of_its_type(sites, finding) if is_about(site.count, rate)]
     return min(as_many, key=lambda site: abs(site.count - rate), default=None)
 
 

@@ -91,9 +91,7 @@ def with_births(
     one = with_birth(case, row, others)
     if one.birth is not None or row.held_by is not None or row.kind not in _OF_BYTES:
         return [one]
-    holders = filter(None, (other.held_by for other in others))
-    told = set(map(line_of, others))
-    parts = case.births.parts_of_bytes(row.bytes_rate or 0.0, told, holders)
+    parts = case.births.parts_of_bytes(row.bytes_rate or 0.0, *_lines_and_holders(others))
     rows = (replace(row, birth=b, bytes_rate=left, is_part=True) for left, b in parts)
     return list(map(_in_phase_of_birth, rows)) or [one]
 
@@ -107,8 +105,12 @@ def _in_phase_of_birth(row: LedgerRow) -> LedgerRow:
 
 def born_elsewhere(case: Case, rate: float, rows: Sequence[LedgerRow]) -> Birth | None:
     """Return the births of about ``rate`` bytes per generation that no row accounts for."""
-    holders = (row.held_by for row in rows)
-    return case.births.of_bytes(rate, set(map(line_of, rows)), filter(None, holders))
+    return case.births.of_bytes(rate, *_lines_and_holders(rows))
+
+
+def _lines_and_holders(rows: Sequence[LedgerRow]) -> tuple[set[str | None], list[str]]:
+    """Return the lines that made what rows gain, and the paths of those that hold it."""
+    return set(map(line_of, rows)), [row.held_by for row in rows if row.held_by]
 
 
 def line_of(row: LedgerRow) -> str | None:

@@ -156,29 +156,28 @@ class Looker:
             return False
         with self.purse.charged(Depth.NUMBERS):
             metrics = self._with_own(reading.unpack().metrics)
-            lasts = calm.lasts(metrics, self._own(calm, journal), index)
+            lasts = calm.lasts(metrics, self._looks_held + calm.held_bytes, index)
         return lasts and policy.may_pass_over(self.purse, index)
 
     def settle(self) -> None:
         """Note what the process is like before a generation begins, after a census was written."""
         if self.calm is not None and self.calm.unsettled and self.journal is not None:
             metrics = self.recorder.read_all().unpack().metrics
-            self.calm.settle(metrics, self._own(self.calm, self.journal))
+            self.calm.settle(metrics, self._looks_held + self.calm.held_bytes)
 
     def _with_own(self, metrics: Mapping[str, int | float]) -> Mapping[str, int | float]:
         """Return the numbers with the memory in bytes that the guard's notes and births take."""
-        own = self._notes_held + self.recorder.held_bytes
-        return {**metrics, "own_memory": own, "own_births": births.held_bytes()}
+        return {**metrics, "own_memory": self._looks_held, "own_births": births.held_bytes()}
+
+    @property
+    def _looks_held(self) -> int:
+        """The memory in bytes that holds what is known of earlier looks, but for ``calm``."""
+        return self._notes_held + self.recorder.held_bytes
 
     @property
     def _notes_held(self) -> int:
         """The memory in bytes that holds the run so far, and the counts of the latest look."""
         return self.inquiry.held_bytes + (0 if self.journal is None else self.journal.held_bytes)
-
-    def _own(self, calm: Calm, journal: Journal) -> int:
-        """Return the memory in bytes that holds what the guard knows of earlier looks."""
-        kept = self.inquiry.held_bytes + self.recorder.held_bytes
-        return journal.held_bytes + kept + calm.held_bytes
 
     def _with_collection(self, look: Look) -> Look:
         collection, self._collection = self._collection, None

@@ -52,19 +52,14 @@ def types_from(graph: Linked, first: int) -> dict[str, int]:
 
     The most common come first.
     """
-    counts: Counter[int] = Counter()
+    counts: Counter[str | None] = Counter()
     names: dict[int, str | None] = {}
     for node in range(first, len(graph)):
         cls = graph.class_of(node)
         if id(cls) not in names:
             names[id(cls)] = None if is_ours(cls) else qualified_name(cls)
-        counts[id(cls)] += 1
-    told: Counter[str] = Counter()
-    for key, count in counts.items():
-        name = names[key]
-        if name is not None:
-            told[name] += count
-    return dict(told.most_common())
+        counts[names[id(cls)]] += 1
+    return {name: count for name, count in counts.most_common() if name is not None}
 
 
 def _by_class(graph: Linked, first: int) -> Iterator[tuple[type, list[int]]]:
