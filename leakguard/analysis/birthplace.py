@@ -6,9 +6,9 @@ import math
 from collections import defaultdict
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, replace
-from itertools import chain, pairwise
-from typing import TypeAlias
+from itertools import chain
 
+from leakguard.analysis.live_totals import LiveTotals, Rise, functions_of
 from leakguard.analysis.maker import Calls, frame_of, live_since, maker, phase_of_most
 from leakguard.analysis.tolerance import (
     MAJORITY,
@@ -18,7 +18,7 @@ from leakguard.analysis.tolerance import (
     is_about,
 )
 from leakguard.model import Holder, Run, Snapshot
-from leakguard.model.births import Birthplace, Births
+from leakguard.model.births import Birthplace
 from leakguard.model.holder import ELEMENT
 from leakguard.model.residue import Residue, generations, residue
 
@@ -80,10 +80,6 @@ class Birth:
         return counted if self.trail is None else self.trail.began(counted)
 
 
-#: A function or a line outside of functions, its phase, and whether C code allocated.
-_Function: TypeAlias = "tuple[str, str, bool]"
-
-
 class RunBirths:
     """What the births of one run say; each holder is asked about once."""
 
@@ -100,13 +96,21 @@ class RunBirths:
         }
         self._known: dict[str, Birth | None] = {}
         self._calls = Calls.of(self._last_births())
+        self._totals = LiveTotals(run, self._ran)
 
     def of_holder(self, path: str) -> Birth | None:
         """Return the births of a holder at the last look that found survivors; None if none."""
         if path not in self._known:
             look = self._look_at(path)
-            self._known[path] = None if look is None else self._birth(*look)
+            birth = None if look is None else self._birth(*look)
+            self._known[path] = birth or self._of_buffer(path)
         return self._known[path]
+
+    def _of_buffer(self, path: str) -> Birth | None:
+        """Return the birth of one object, whose only block was sampled; None for a container."""
+        _, born = self._looks.get(path, (None, ()))
+        is_one = len(born) == 1 and born[0].samples == 1 and not path.endswith(ELEMENT)
+        return Birth(born[0], born[0].phase, None, born[0].device) if is_one else None
 
     def _look_at(self, path: str) -> tuple[Snapshot, tuple[Birthplace, ...]] | None:
         """Return the births of a container at its last look, or of its entries in turn."""
@@ -211,7 +215,7 @@ class RunBirths:
         if snapshot is None or snapshot.births is None or rate <= 0:
             return []
         held = self._bytes_in(holders)
-        functions = _by_function(snapshot.births).values()
+        functions = functions_of(snapshot.births.places).values()
         groups = functions if by_function else ([p] for places in functions for p in places)
         parts = []
         for group in groups:
@@ -234,35 +238,18 @@ class RunBirths:
     def of_one_piece(
         self, size: float, since: int | None, told: Container[str | None] = ()
     ) -> Birth | None:
-        """Return the births of the function whose live total rose by about ``size`` bytes.
+        """Return the births of the function whose live total rose by about ``size`` bytes."""
+        place = self._totals.risen_by(size, since, told)
+        return None if place is None else Birth(place, place.phase, None)
 
-        A buffer that is replaced by a larger one is always young: only the total shows that it
-        grows, and each line that extends it takes it from the others. The total must rise at each
-        look since generation ``since`` that found it, at two or more. Lines that are ``told``
-        already made something else.
-        """
-        begins = since or 1
-        looks = [
-            (s.generation, _by_function(s.births))
-            for s in self._run.snapshots
-            if s.births is not None and s.generation
-        ]
-        later = [places for generation, places in looks if generation >= begins]
-        before = [places for generation, places in looks if generation < begins][-1:]
-        if len(later) < 2 or size <= 0:
+    def rise_of(self, buffer: Holder) -> tuple[Rise, int] | None:
+        """Return how a buffer grew in one piece, and since which generation; None if it did not."""
+        look = self._looks.get(buffer.path)
+        if look is None:
             return None
-
-        def rise(function: _Function) -> float:
-            """Return the bytes that a function's total rose by; 0 if it did not at each look."""
-            live = [sum(p.bytes for p in seen.get(function, ())) for seen in (*before, *later)]
-            first = next((at for at, total in enumerate(live) if total), 0)
-            live = live[max(first - 1, 0) :]  # the buffer may be made later
-            return live[-1] - live[0] if all(a < b for a, b in pairwise(live)) else 0.0
-
-        found = (f for f, places in later[-1].items() if places[0].place not in told)
-        fits = (f for f in found if is_about(rise(f), size))
-        function = max(fits, key=rise, default=None)
-        return None if function is None else Birth(later[-1][function][0], function[1], None)
+        alike = (h.born for h in look[0].holders if not h.path.endswith(ELEMENT))
+        rise = self._totals.rise_of(look[1], list(chain.from_iterable(alike)))
+        return None if rise is None else (rise, self._generation(rise.began))
 
     def left_by(self, line: str | None) -> float:
         """Return the bytes that each generation left behind at a line, whoever holds them."""
@@ -296,23 +283,15 @@ class RunBirths:
         )
         return Birth(place, phase, trail, on_device)
 
+    def _ran(self, snapshot: Snapshot) -> int:
+        return generations(self._taken, 0, _rounds(self._run, snapshot.generation))
+
     def _generation(self, round_: int) -> int:
         """Return the program's number of a round's generation; rounds are counted from 0."""
         known = self._run.generations
         if self._measured == len(known):
             return known[min(round_, len(known) - 1)]
         return round(known[0] + round_ * (known[-1] - known[0]) / max(self._measured - 1, 1))
-
-
-def _by_function(births: Births) -> dict[_Function, list[Birthplace]]:
-    """Return what one look saw of each function of the program, the line of most bytes first."""
-    found: defaultdict[_Function, list[Birthplace]] = defaultdict(list)
-    for place in sorted(births.places, key=lambda place: -place.bytes):
-        if place.place is not None:
-            file = place.place.rpartition(":")[0]
-            where = place.place if place.function is None else f"{file} {place.function}"
-            found[where, place.phase, place.native].append(place)
-    return found
 
 
 def _base(path: str) -> str:

@@ -41,11 +41,15 @@ def keeps_nothing(type_name: str) -> bool:
 def lead_of(types: Sequence[Growth], container: Growth) -> Growth | None:
     """Return the type to name for a container's entries; None if no count of it grows.
 
+    None, too, for a buffer, which is one object.
+
     Entries that are records or callbacks say little. A class with one instance in each of them says
     more, and so does the builtin type that has most of their bytes. Of a cache on a method, the
     class says more whatever the entries are. Of a class of the program that only the container
     counts, the container says how many there are.
     """
+    if container.is_buffer and not container.keeps_graphs:
+        return None
     own = next((g for g in types if g.name == container.type), None)
     keyed = next((g for g in types if keeps_self(container.name, g.name)), None)
     if keyed is not None or container.type not in IN_FRONT:
@@ -148,11 +152,13 @@ def is_notable(container: Growth) -> bool:
     if container.is_weak or container.fills or GUARDS_OWN in container.name.partition("[*]")[0]:
         return False
     kept = container.kept_rate
+    if container.is_born:
+        return kept >= NOTABLE_ENTRIES
     if container.is_buffer or container.keeps_graphs:
         return kept >= BYTES_FLOOR
     judged = container.judged
     seen = judged is not None and judged.grows and len(judged.series) > FEWEST_LOOKS
-    return (seen or container.is_born) and kept >= NOTABLE_ENTRIES
+    return seen and kept >= NOTABLE_ENTRIES
 
 
 def kept_by(container: Growth | None, lead: Growth) -> float:

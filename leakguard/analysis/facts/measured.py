@@ -133,6 +133,14 @@ class KeptOfGenerations:
 
 
 @dataclass(frozen=True, slots=True)
+class GrewInOnePiece:
+    """A buffer was larger at each of some looks, by samples of births."""
+
+    path: str
+    looks: int
+
+
+@dataclass(frozen=True, slots=True)
 class KeptOfRounds:
     """A container keeps about as much of what each round of a level has made."""
 
@@ -273,7 +281,7 @@ Measured: TypeAlias = (
     CountGrows | CountShare | MetricGrows | GrowsInPools | PagesCopied | HeldFree | MoreFrozen |
     MemoryToo | MemoryGrew | MetricToo | NotAsExpected | ContainerGrows | GrewAtLooks |
     GainedEntries |
-    KeptOfGenerations | KeptOfRounds | GraphKept | BehindExtension | GaugeGrows | ChildGrows |
-    NotFreed | FreedInCycles | LeftInCycles | WaitingGarbage | SameData | BriefPeak |
+    KeptOfGenerations | GrewInOnePiece | KeptOfRounds | GraphKept | BehindExtension | GaugeGrows |
+    ChildGrows | NotFreed | FreedInCycles | LeftInCycles | WaitingGarbage | SameData | BriefPeak |
     Unexplained | Allocators | TypesRose | Literal["live memory too", "sizes too", "piled up"]
 )  # fmt: skip

@@ -10,7 +10,8 @@ from statistics import median_low
 
 from leakguard.analysis.birthplace import Birth, Trail
 from leakguard.analysis.case import Case, slope
-from leakguard.analysis.facts.measured import KeptOfGenerations, KeptOfRounds
+from leakguard.analysis.facts.fix import Extended
+from leakguard.analysis.facts.measured import GrewInOnePiece, KeptOfGenerations, KeptOfRounds
 from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.held import Look
 from leakguard.analysis.tolerance import (
@@ -75,7 +76,7 @@ def _with_look_before(seen: History, looks: list[Look]) -> History:
 
 def _growing(case: Case, seen: History) -> Growth | None:
     holder = seen[-1][1]
-    born = _by_outer_rounds(case, seen) or _by_births(case, seen)
+    born = _by_outer_rounds(case, seen) or _by_births(case, seen) or _in_one_piece(case, seen)
     if born is not None:
         return born
     container = growth_of(case, seen)
@@ -135,6 +136,23 @@ def _by_births(case: Case, seen: History) -> Growth | None:
         evidence=(
             Evidence("births", KeptOfGenerations(holder.path, trail.since, trail.residue.samples)),
         ),
+    )
+
+
+def _in_one_piece(case: Case, seen: History) -> Growth | None:
+    """Return the growth of a buffer whose total rose in each generation, from births; else None."""
+    holder, buffer = seen[-1][1], growth_of(case, seen)
+    rise = case.births.rise_of(holder) if buffer.is_buffer and not buffer.keeps_graphs else None
+    if rise is None or holder.path.startswith(NO_ROOT):
+        return None
+    (rate, _, looks), since = rise
+    return replace(
+        buffer,
+        bytes_rate=rate,
+        since=since,
+        proven=True,
+        evidence=(Evidence("births", GrewInOnePiece(holder.path, looks)),),
+        fix=Extended(holder.element, holder),
     )
 
 

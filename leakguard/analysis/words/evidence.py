@@ -98,6 +98,8 @@ def _said(found: m.Measured) -> str:
                 f"{path} keeps as much of what each generation since {since} has made "
                 f"({samples} samples)"
             )
+        case m.GrewInOnePiece(path, looks):
+            return f"{path} is one object, and was larger at each of {looks} looks at births"
         case m.KeptOfRounds(path, level, kept, rounds):
             return f"{path} keeps about as much of what each {level} has made ({kept} of {rounds})"
         case m.GraphKept():

@@ -60,6 +60,7 @@ class HeldSurvivors:
         containers: bytes,
         grown: Collection[int],
         kinds: Sequence[int],
+        buffers: Collection[int],
     ) -> None:
         """Share out the survivors.
 
@@ -70,12 +71,14 @@ class HeldSurvivors:
             containers: a byte for each path; nonzero if containers lie at the path.
             grown: the paths of containers that grew between looks.
             kinds: the kind of the edge that leads to each path.
+            buffers: the paths of large strings, byte strings and arrays.
         """
         self._graph = graph
         self._survivors = survivors
         self._containers = containers
         self._grown = grown
         self._kinds = kinds
+        self._buffers = buffers
         self._initializers = Initializers()
         self._by_path: defaultdict[int, list[_OfEntry]] = defaultdict(list)
         self._all = self._found(memory_at)
@@ -141,7 +144,8 @@ class HeldSurvivors:
     def _share(self) -> None:
         """Assign each survivor to the outermost container around it that grew and gains survivors.
 
-        If there is none, take the outermost that grew between looks, else the outermost that gains.
+        If there is none, take the outermost that grew between looks, else the outermost that gains,
+        else the buffer that it is: a larger one may have taken the place of others.
         """
         found = self._all
         ways = self._graph.ways([node for node, _ in found], self._containers)
@@ -149,7 +153,8 @@ class HeldSurvivors:
         for (node, block), way in zip(found, ways, strict=True):
             grown = [step for step in way if step[0] in self._grown]
             gains = [step for step in way if step[0] in gaining]
-            chosen = [step for step in grown if step[0] in gaining] or grown or gains
+            itself = [(at, node) for at in (self._graph.path_of(node),) if at in self._buffers]
+            chosen = [step for step in grown if step[0] in gaining] or grown or gains or itself
             if chosen:
                 path, entry = chosen[0]
                 self._by_path[path].append(_OfEntry(node, block, entry))

@@ -240,7 +240,9 @@ class _Questions:
             return None
         growing = {change.path for change in grown}
         kinds, containers = self._paths.kind, self._are_containers()
-        return HeldSurvivors(self._graph, survivors, self._memory_at, containers, growing, kinds)
+        return HeldSurvivors(
+            self._graph, survivors, self._memory_at, containers, growing, kinds, self._buffers
+        )
 
     def _are_containers(self) -> bytes:
         """Return a byte for each path, nonzero if containers lie there that are no namespaces."""

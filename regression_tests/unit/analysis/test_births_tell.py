@@ -186,41 +186,6 @@ def test_buffer_that_larger_ones_replace_has_its_holder_and_the_line_whose_total
     assert (finding.held_by, finding.created_at) == told
 
 
-@pytest.mark.parametrize(("told", "line"), [((), "train.py:7"), (("train.py:7",), None)])
-def test_line_that_made_what_another_finding_tells_is_not_that_of_a_buffer(told, line):
-    def looked(snapshot):
-        at = snapshot.generation if snapshot.moment == "generation" else None
-        if at not in (2, 8, ROUNDS):
-            return snapshot
-        place = birthplace(7, [0] * (at - 1) + [at * MB])
-        return replace(snapshot, births=Births(40 * MB, 0.0, 1.0, 4_096.0, (place,), samples=3))
-
-    run_ = run()
-    births = RunBirths(replace(run_, snapshots=tuple(map(looked, run_.snapshots))))
-    birth = births.of_one_piece((ROUNDS - 2) * MB, 1, set(told))
-
-    assert (birth and birth.place and birth.place.place) == line
-
-
-def test_buffer_that_several_lines_of_a_function_extend_from_later_on_has_one_of_them():
-    def looked(snapshot):
-        at = snapshot.generation if snapshot.moment == "generation" else None
-        if at not in (2, 5, 8, ROUNDS):
-            return snapshot
-        line, size = (7 if at == 8 else 9), max(at - 3, 0) * MB
-        place = birthplace(line, [0] * (at - 1) + [size])
-        places = (replace(place, function="extend"),) if size else ()
-        return replace(snapshot, births=Births(40 * MB, 0.0, 1.0, 4_096.0, places, samples=3))
-
-    run_ = run()
-    births = RunBirths(replace(run_, snapshots=tuple(map(looked, run_.snapshots))))
-    birth = births.of_one_piece((ROUNDS - 3) * MB, 1)
-
-    assert birth is not None
-    assert birth.place is not None
-    assert birth.place.place == "train.py:9"
-
-
 @pytest.mark.parametrize(
     ("element", "traits", "told"),
     [

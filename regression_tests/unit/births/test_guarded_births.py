@@ -96,6 +96,34 @@ def test_leak_has_line_phase_and_start_without_a_traced_generation(tmp_path):
     assert not any(snapshot.was_traced for snapshot in run.snapshots)
 
 
+ONE_OBJECT = """
+import sys
+from leakguard import LeakGuard
+kept, text = [], bytearray()
+
+def note(number):
+    text.extend(bytes(9_000))
+    {bound}
+
+with LeakGuard(out=sys.argv[1]) as guard:
+    for generation in guard.generations(40):
+        with guard.phase("note"):
+            note(generation)
+        with guard.phase("keep"):
+            kept.append(bytearray(100_000))
+"""
+
+
+@needs_births
+@pytest.mark.parametrize("bound", ["", "del text[:-90_000]"])
+def test_text_that_one_look_saw_grow_is_told_beside_a_larger_leak_unless_it_is_cut(tmp_path, bound):
+    run = played(tmp_path, ONE_OBJECT.format(bound=bound))
+
+    told = [(f.held_by, f.created_at) for f in diagnose(run).findings]
+    text = ("__main__.text", "program.py:7 in note")
+    assert told == [("__main__.kept[*]", "program.py:15"), *([] if bound else [text])]
+
+
 @needs_births
 def test_bytes_of_tuples_that_may_have_come_from_a_free_list_count_with_their_texts(tmp_path):
     run = played(
