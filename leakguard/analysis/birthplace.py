@@ -71,6 +71,12 @@ class Birth:
     trail: Trail | None
     on_device: bool = False
 
+    @property
+    def left(self) -> float:
+        """Bytes that each generation leaves behind; 0 if that is not known to go on."""
+        trail = self.trail
+        return trail.residue.rate if trail is not None and trail.residue.steady else 0.0
+
     def kept_by(self, holder: Holder) -> int | None:
         """Return the bytes that the holder keeps in the memory that these births are of."""
         return holder.device_bytes if self.on_device else holder.retained_bytes

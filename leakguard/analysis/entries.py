@@ -26,7 +26,7 @@ from leakguard.analysis.tolerance import (
 )
 
 # Entry types whose contents are more informative than the entries themselves.
-_RECORDS = frozenset({"tuple", "list", "dict"})
+_RECORDS = frozenset({"tuple", "list", "dict", "weakref.finalize._Info"})
 #: Entry types that are less informative than the objects that they refer to.
 IN_FRONT = _RECORDS | {"function", "method", "builtin_function_or_method", "functools.partial"}
 # Types of objects that keep no other object alive.
@@ -59,10 +59,10 @@ def lead_of(types: Sequence[Growth], container: Growth) -> Growth | None:
         g for g in types if _is_class(g) and as_many(g, container) and not _is_older(g, container)
     ]
     each.sort(key=lambda growing: not is_programs(growing))
-    if container.type not in _RECORDS:
-        onward = () if container.holder is None else container.holder.onward
-        reached = {hop.type for hop in onward}
-        each = [growing for growing in each if growing.name in reached]
+    onward = () if container.holder is None else container.holder.onward
+    reached = {hop.type for hop in onward}
+    in_records = container.type in _RECORDS
+    each = [g for g in each if (in_records and is_programs(g)) or g.name in reached]
     return next(iter(each), _heaviest(types, container) or own)
 
 

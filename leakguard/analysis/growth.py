@@ -113,6 +113,11 @@ class Growth:
         return self.holder is not None and bool(self.holder.graph_nodes)
 
     @property
+    def is_alone(self) -> bool:
+        """True for a container if no other lies at its path."""
+        return self.holder is not None and self.holder.containers == 1
+
+    @property
     def is_weak(self) -> bool:
         """True for a container of weak references, which hold nothing."""
         return self.holder is not None and self.holder.element in _WEAK
@@ -148,7 +153,11 @@ class Growth:
             return 0.0
         return self.holder.device_bytes / self.holder.entries * max(entries or 0.0, 0.0)
 
-    def holds(self, path: str) -> bool:
-        """Return True when ``path`` leads through an entry of this container, or through a key."""
+    def holds(self, inner: Growth) -> bool:
+        """Return True for containers inside of the entries of this one, or of its keys.
+
+        One container alone, to which the path of many entries leads, is what they all refer to.
+        """
         keys = f"{self.name.removesuffix(ELEMENT)} → key"
-        return path != self.name and path.startswith((self.name, keys))
+        is_other = inner.name != self.name and not inner.is_alone
+        return is_other and inner.name.startswith((self.name, keys))

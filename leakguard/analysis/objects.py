@@ -106,7 +106,7 @@ class _Book:
         self._enter_row(LedgerRow(lead, (), container, phase, container.bytes_rate))
 
     def _is_told(self, container: Growth) -> bool:
-        return any(related(container.name, path) for path in self._told)
+        return any(related(container, path) for path in self._told)
 
     def _phase(self, container: Growth, entries: Growth | None) -> str | None:
         birth = self.case.births.of_holder(container.name)
@@ -137,7 +137,8 @@ class _Book:
 
     def _enter_row(self, row: LedgerRow) -> None:
         """Add a row, which takes what it can of the types that it is named after."""
-        room = Room(row)
+        birth = None if row.held_by is None else self.case.births.of_holder(row.held_by)
+        room = Room(row, 0.0 if birth is None else birth.left)
         self.rooms.append(room)
         for name in [name for name in self._left if name in room.names]:
             self._left[name] = room.left_of(self._left[name])

@@ -422,6 +422,9 @@ class _Chain:
     def is_namespace_root(self, node: int) -> bool:
         return node == 0 and self.places[0].entries < 0
 
+    def is_alone(self, node: int) -> bool:
+        return self.places[node].count <= 1
+
 
 _PASSED_OVER = frozenset(map(id, (ModuleType, FrameType, CodeType, BuiltinFunctionType)))
 

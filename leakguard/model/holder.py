@@ -63,6 +63,8 @@ class Holder:
             empty if the source was not read, or if it does not show this clearly.
         device_bytes: bytes on GPUs and other devices behind the entries, which no other number
             here contains; None if there are none.
+        containers: how many containers lie at the path, which ``entries`` counts together; None in
+            older files.
     """
 
     path: str
@@ -81,6 +83,7 @@ class Holder:
     born: tuple[Birthplace, ...] = ()
     kept_at: tuple[str, ...] = ()
     device_bytes: int | None = None
+    containers: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

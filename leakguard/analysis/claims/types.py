@@ -18,6 +18,8 @@ from leakguard.model.census import GRAPH_NODE
 class Room:
     """What a row keeps, and how much of that no type has been accounted for yet.
 
+    What others hold, too, is retained by none of them. Births tell it, and each is of one holder.
+
     Attributes:
         row: the row.
         entries: what the row's container gains.
@@ -26,13 +28,14 @@ class Room:
         left: the part of them that is not accounted for.
     """
 
-    def __init__(self, row: LedgerRow) -> None:
+    def __init__(self, row: LedgerRow, born: float) -> None:
+        """Take a row, and the bytes per generation that births say its holder gains."""
         self.row = row
         self.entries = row.container or row.lead
         graphs = {"torch.Tensor", GRAPH_NODE} if self.entries.keeps_graphs else set()
         named = (row.lead.name, row.lead.type, self.entries.type)
         self.names = {*filter(None, named), *graphs}
-        self.whole = self.left = max(row.bytes_rate or 0.0, self.entries.kept_rate)
+        self.whole = self.left = max(row.bytes_rate or 0.0, self.entries.kept_rate, born)
 
     def is_near(self, growing: Growth) -> bool:
         """Return whether the row may be in the phase that adds a type."""

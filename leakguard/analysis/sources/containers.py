@@ -44,7 +44,7 @@ def containers(case: Case) -> list[Growth]:
     histories = [seen for seen in _histories(looks) if seen[-1][0] == looks[-1][0]]
     found = [_growing(case, _with_look_before(seen, looks)) for seen in histories]
     growing = sorted(filter(None, found), key=lambda c: (c.is_weak, -(c.bytes_rate or 0.0)))
-    return [c for c in growing if not any(other.holds(c.name) for other in growing)]
+    return [c for c in growing if not any(other.holds(c) for other in growing)]
 
 
 def _histories(looks: list[Look]) -> list[History]:
@@ -284,6 +284,7 @@ def together(similar: Sequence[Growth]) -> Growth:
     )
 
 
-def related(path: str, other: str) -> bool:
-    """Return True if one of two paths leads through the other."""
-    return path.startswith(other) or other.startswith(path)
+def related(container: Growth, path: str) -> bool:
+    """Return True if a container is what a path leads through, or lies inside of its entries."""
+    inside = container.name.startswith(path)
+    return path.startswith(container.name) or (inside and not container.is_alone)

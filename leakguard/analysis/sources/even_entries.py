@@ -33,7 +33,7 @@ def even_entries(case: Case) -> list[Growth]:
         return []
     tried = (_even(case, holder, rounds, looks[-1][0], counted) for holder in looks[-1][1])
     found = [container for container in tried if container is not None]
-    return [c for c in found if not any(other.holds(c.name) for other in found)]
+    return [c for c in found if not any(other.holds(c) for other in found)]
 
 
 def _even(

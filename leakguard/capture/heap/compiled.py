@@ -124,7 +124,7 @@ def _pages(count: int) -> memoryview[int]:
 class CompiledGraph(_scan.Scan):
     """The object graph; see ``graph.Graph`` for what each method does."""
 
-    __slots__ = ()
+    __slots__ = ("_objects_at",)
     own_memory = staticmethod(_scan.own_memory)
     tracked_of = staticmethod(_scan.tracked_of)
 
@@ -141,6 +141,13 @@ class CompiledGraph(_scan.Scan):
         self, describe: Callable[[type], ClassLayout], is_deferred: Callable[[type], bool]
     ) -> None:
         super().__init__(lambda cls: (*describe(cls), 0), is_deferred)
+        self._objects_at: Sequence[int] | None = None
+
+    def is_alone(self, node: int) -> bool:
+        """Return whether no other object lies at the path of a node; asked after the walk."""
+        if self._objects_at is None:
+            self._objects_at = self.path_columns().objects
+        return self._objects_at[self.path_of(node)] == 1
 
     def path_columns(self) -> PathColumns:
         """Return the tree of paths as columns."""

@@ -90,6 +90,7 @@ class Graph:
         self._starts, self._ends = array("q"), array("q")
         self._kinds = bytearray()
         self._deferred: list[int] = []
+        self._objects_at: Sequence[int] | None = None
         self._roots: dict[int, tuple[str, bool]] = {}
         self._next = 0
         self._paths = PathTree()
@@ -273,6 +274,12 @@ class Graph:
     def total_bytes(self) -> int:
         """Return the bytes of all nodes."""
         return sum(self._sizes)
+
+    def is_alone(self, node: int) -> bool:
+        """Return whether no other object lies at the path of a node; asked after the walk."""
+        if self._objects_at is None:
+            self._objects_at = self.path_columns().objects
+        return self._objects_at[self.path_of(node)] == 1
 
     def path_columns(self) -> PathColumns:
         """Return the tree of paths as columns."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MethodType
 from typing import Any, NamedTuple
 
@@ -149,30 +149,37 @@ class HeldSurvivors:
         """
         found = self._all
         ways = self._graph.ways([node for node, _ in found], self._containers)
-        gaining = self._gaining(found, ways)
+        rounds = self._rounds_of_entries(found, ways)
+        gaining = {path for path, entries in rounds.items() if _is_gaining(entries.values())}
         for (node, block), way in zip(found, ways, strict=True):
             grown = [step for step in way if step[0] in self._grown]
             gains = [step for step in way if step[0] in gaining]
-            itself = [(at, node) for at in (self._graph.path_of(node),) if at in self._buffers]
-            chosen = [step for step in grown if step[0] in gaining] or grown or gains or itself
+            both = [step for step in grown if step[0] in gaining]
+            # What an entry of many rounds has is gained further in: it may be what all entries
+            # refer to, such as the object of a callback.
+            own = [
+                s
+                for s in (*both, *grown, *gains)
+                if len(rounds[s[0]][s[1]]) <= _MOST_ROUNDS_AN_ENTRY
+            ]
+            chosen = own or both or grown or gains
+            itself = self._graph.path_of(node)
             if chosen:
                 path, entry = chosen[0]
                 self._by_path[path].append(_OfEntry(node, block, entry))
+            elif itself in self._buffers:
+                self._by_path[itself].append(_OfEntry(node, block, node))
 
-    def _gaining(
-        self, found: Sequence[tuple[int, Survivor]], ways: Sequence[list[tuple[int, int]]]
-    ) -> set[int]:
-        """Return the paths of containers in which each round has added entries of its own."""
+    @staticmethod
+    def _rounds_of_entries(
+        found: Sequence[tuple[int, Survivor]], ways: Sequence[list[tuple[int, int]]]
+    ) -> Mapping[int, Mapping[int, set[int]]]:
+        """Return, by path and by entry, the rounds in which survivors of the entry were made."""
         rounds: defaultdict[int, defaultdict[int, set[int]]] = defaultdict(lambda: defaultdict(set))
         for (_, block), way in zip(found, ways, strict=True):
             for path, entry in way:
                 rounds[path][entry].add(block.row[1])
-        return {
-            path
-            for path, by_entry in rounds.items()
-            if len(by_entry) >= _FEWEST_ENTRIES
-            and sum(map(len, by_entry.values())) <= _MOST_ROUNDS_AN_ENTRY * len(by_entry)
-        }
+        return rounds
 
     def _of_larger_memory(self, kept: list[_OfEntry]) -> list[_OfEntry]:
         """Return the survivors on devices or those of the host, whichever have more bytes."""
@@ -197,6 +204,15 @@ class HeldSurvivors:
     @staticmethod
     def _bytes(kept: Sequence[_OfEntry]) -> float:
         return sum(survivor.block.row[5] for survivor in kept)
+
+
+def _is_gaining(rounds: Collection[set[int]]) -> bool:
+    """Return whether each round has added entries of its own, by the rounds of each entry.
+
+    The entry of most rounds is left out: what all entries refer to is reached through one of them.
+    """
+    others = sorted(map(len, rounds))[:-1]
+    return len(rounds) >= _FEWEST_ENTRIES and sum(others) <= _MOST_ROUNDS_AN_ENTRY * len(others)
 
 
 def _some(kept: list[_OfEntry]) -> list[_OfEntry]:

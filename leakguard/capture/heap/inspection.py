@@ -339,6 +339,7 @@ class _Questions:
             graph_nodes=retained.graph_nodes or None,
             traits=traits,
             onward=onward_to(graph, self._suspects, path),
+            containers=self._paths.objects[path],
         )
 
     def _element(self, node: int, classes: Sequence[tuple[type, int]]) -> type:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]
-import contextvars
 import operator
 import signal
 import sys
 import threading
 from collections.abc import Iterable, Iterator, Sequence
+from contextvars import Context
 from itertools import compress, repeat
 from types import ModuleType
 from typing import Any
@@ -66,14 +66,18 @@ def local_roots() -> Iterator[Root]:
         yield from stacks[thread]
 
 
-def context_roots(tracked: Sequence[object]) -> list[Root]:
-    """Return the values of the context variables of all threads and tasks.
-
-    They are roots because no object refers to the context of a running thread, and because the
-    references inside a context have no names.
-    """
-    is_context = map(operator.is_, map(type, tracked), repeat(contextvars.Context))
+def contexts_among(tracked: Sequence[object]) -> list[Context]:
+    """Return the contexts of all threads, tasks and callbacks."""
+    is_context = map(operator.is_, map(type, tracked), repeat(Context))
     contexts: Iterable[Any] = compress(tracked, is_context)  # millions of objects: no Python loop
+    return list(contexts)
+
+
+def context_roots(contexts: Iterable[Context]) -> list[Root]:
+    """Return the values of the context variables of contexts to which no object refers.
+
+    So it is with the context of a running thread. The references inside a context have no names.
+    """
     return [
         (value, f"context variable {variable.name}", False)
         for context in contexts

@@ -21,6 +21,8 @@ from leakguard.capture.heap.half_built import entries_of
 from leakguard.capture.heap.hops import hop_name
 from leakguard.model.holder import ELEMENT, Hop
 
+# Modules whose globals lead to the running event loop, and to all that it waits for.
+_EVENT_LOOPS = frozenset({"_asyncio", "asyncio", "asyncio.events", "asyncio.tasks"})
 # Of a longer trace, only the first _LONGEST_TRACE and the last _TAIL hops are shown.
 _LONGEST_TRACE = 60
 _TAIL = 12
@@ -35,6 +37,7 @@ class TraceNodes(Protocol):
     def path_of(self, node: int) -> int: ...
     def root_name(self, node: int) -> str: ...
     def is_namespace_root(self, node: int) -> bool: ...
+    def is_alone(self, node: int) -> bool: ...
 
 
 class Step(NamedTuple):
@@ -76,13 +79,17 @@ def stable_name(graph: TraceNodes, node: int) -> str:
     For an object that is reached from a module, the name is the whole path
     (``__main__.trainer.loss_history``). For one that is reached from a running function or a
     thread, the name begins at the first instance of a class of the program
-    (``package.Trainer.loss_history``), if there is one.
+    (``package.Trainer.loss_history``), if there is one. So it does for one that is reached from an
+    event loop, if the instance is not one of many tasks or callbacks.
     """
     steps = steps_to(graph, node)
     first = next((i for i, step in enumerate(steps) if is_program_class(type(step.item))), None)
-    root = graph.chain_to(node)[0]
-    lasting = graph.is_namespace_root(root) and graph.root_name(root) != "threading"
-    if not lasting and first is not None and first < len(steps) - 1:
+    chain = graph.chain_to(node)
+    passing = not graph.is_namespace_root(chain[0]) or graph.root_name(chain[0]) == "threading"
+    if first is not None and graph.root_name(chain[0]) in _EVENT_LOOPS:
+        found = (at for at in chain if graph.object_at(at) is steps[first].item)
+        passing = graph.is_alone(next(found))
+    if passing and first is not None and first < len(steps) - 1:
         anchor = qualified_name(type(steps[first].item))
         return _joined([anchor, *(step.stable for step in steps[first + 1 :])])
     return _joined([step.stable for step in steps])

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterable, Iterator, Sequence
-from contextvars import Context
+from contextvars import Context, copy_context
 from dataclasses import dataclass
 from typing import Any
 
 from leakguard.capture.heap.adapters import GraphAdapters
 from leakguard.capture.heap.frameworks import Frameworks, loaded
 from leakguard.capture.heap.graph import Graph, MakeGraph
+from leakguard.capture.heap.path_tree import NO_NODE
 from leakguard.capture.heap.roots import (
     Root,
     context_roots,
+    contexts_among,
     is_ours,
     local_roots,
     module_roots,
@@ -59,9 +61,10 @@ def walk_graph(
     borrowed = make_graph.tracked_addresses() if borrows else None
     tracked = gc.get_objects() if borrowed is None else None
     if borrowed is not None:
-        local += context_roots(make_graph.tracked_of(borrowed, Context))
+        contexts = make_graph.tracked_of(borrowed, Context)
     else:
-        local += context_roots(tracked or ())
+        contexts = contexts_among(tracked or ())
+    local += context_roots([copy_context()])
     local += registry_roots()
     frameworks = loaded()
     adapters = GraphAdapters(frameworks, make_graph.own_memory)
@@ -70,12 +73,13 @@ def walk_graph(
         if borrowed is not None:
             graph.borrow(borrowed)
         with frameworks.quiet():
-            rooted = _walk(graph, local, tracked, targets)
+            rooted = _walk(graph, local, contexts, tracked, targets)
     except BaseException:
         graph.close()
         raise
     finally:
         local.clear()
+        contexts.clear()
         if tracked is not None:
             tracked.clear()
     return WalkedGraph(graph, frameworks, *rooted, adapters)
@@ -90,11 +94,17 @@ def _all_but(skipped: object, roots: Iterable[Root]) -> Iterator[Root]:
 
 
 def _walk(
-    graph: Graph, local: list[Root], tracked: list[object] | None, targets: object
+    graph: Graph,
+    local: list[Root],
+    contexts: list[Context],
+    tracked: list[object] | None,
+    targets: object,
 ) -> tuple[int, int]:
     """Walk the graph; return the number and the bytes of the nodes that a root leads to."""
     graph.walk(module_roots())
     graph.walk(local)
+    # A task or a callback holds its context; as a root, it would hide that they hold the values.
+    graph.walk(context_roots([one for one in contexts if graph.find(one) == NO_NODE]))
     graph.walk(own_module_roots())
     graph.walk_deferred()
     rooted = len(graph), graph.total_bytes()

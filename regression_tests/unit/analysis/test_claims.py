@@ -17,14 +17,16 @@ def grown(name: str, rate: float, size: float, *, phase: str | None = "train") -
     return Growth("type", name, kind, type=name, rate=rate, bytes_rate=size, phase=phase)
 
 
-def room(element: str, rate: float, size: float, *, phase: str | None = "train") -> Room:
+def room(
+    element: str, rate: float, size: float, *, born: float = 0.0, phase: str | None = "train"
+) -> Room:
     """Return the room of a list that gains entries of a type, and keeps ``size`` bytes more."""
     path = f"app.{element}s[*]"
     holder = Holder(path, element, 100, retained_bytes=int(100 * size))
     container = Growth("container", path, "container", type=element, rate=rate, bytes_rate=size,
                        holder=holder)  # fmt: skip
     lead = grown(element, rate, 100.0, phase=phase)
-    return Room(LedgerRow(lead, (), container, phase, size))
+    return Room(LedgerRow(lead, (), container, phase, size), born)
 
 
 def taken(growing: Growth, *rooms: Room, beside: tuple[Growth, ...] = ()) -> Accounted | None:
@@ -39,6 +41,11 @@ def test_type_with_room_in_a_row_of_its_phase_is_the_rows_and_adds_no_bytes():
     envs = room("app.Env", 4, 50_000)
     found = taken(grown("app.Rules", 9, 40_000), envs)
     assert found == Accounted(envs, 0.0)
+
+
+def test_row_whose_entries_others_hold_too_has_room_for_what_births_say_was_made_for_it():
+    tasks = room("_asyncio.Task", 4, 300, born=50_000)
+    assert taken(grown("app.Rules", 9, 40_000), tasks) == Accounted(tasks, 0.0)
 
 
 def test_type_without_room_is_nobodys():

@@ -10,6 +10,7 @@ import pytest
 from leakguard import diagnose
 from leakguard.analysis.contribution import type_contribution
 from leakguard.analysis.growth import Growth
+from leakguard.analysis.sources.containers import related
 from leakguard.analysis.timeline import count_reader
 from leakguard.model import Collection, Gauge, Holder, Run
 from leakguard.model.holder import Hop, Trait
@@ -152,14 +153,22 @@ def test_container_that_gains_as_many_is_named_after_few_looks():
     assert holders_of(told("list")) == []
 
 
-def test_class_inside_each_tuple_is_named_before_the_tuples():
-    (finding,) = diagnose(
+@pytest.mark.parametrize(
+    ("onward", "type_"),
+    [
+        ((Hop("[*]", "tuple"), Hop("[*]", "contextlib.Guarded")), "contextlib.Guarded"),
+        ((), "tuple"),
+    ],
+    ids=["inside", "as many elsewhere"],
+)
+def test_class_inside_each_tuple_is_named_before_the_tuples(onward, type_):
+    (finding, *_) = diagnose(
         run(
-            lambda n: entries("app.Store.stack[*]", n, 15, element="tuple"),
+            lambda n: entries("app.Store.stack[*]", n, 15, element="tuple", onward=onward),
             counts=lambda n: {"tuple": 26 * n, "contextlib.Guarded": 15 * n, "int": 15 * n},
         )
     ).findings
-    assert (finding.type, finding.held_by) == ("contextlib.Guarded", "app.Store.stack[*]")
+    assert (finding.type, finding.held_by) == (type_, "app.Store.stack[*]")
 
 
 def test_phase_is_known_although_the_guard_collected_in_between():
@@ -303,8 +312,23 @@ def test_container_that_gains_a_trifle_of_its_type_is_no_holder(each, held_by):
 
 
 def test_container_in_a_key_of_a_container_lies_inside_of_it():
-    cache = Growth("container", "app.rows → lru_cache of rows[*]", "container")
-    assert cache.holds("app.rows → lru_cache of rows → key[*].items[*]")
-    assert cache.holds("app.rows → lru_cache of rows[*].items[*]")
-    assert not cache.holds("app.rows → lru_cache of rows[*]")
-    assert not cache.holds("app.keys[*]")
+    def at(path: str) -> Growth:
+        return Growth("container", path, "container")
+
+    cache = at("app.rows → lru_cache of rows[*]")
+    assert cache.holds(at("app.rows → lru_cache of rows → key[*].items[*]"))
+    assert cache.holds(at("app.rows → lru_cache of rows[*].items[*]"))
+    assert not cache.holds(at("app.rows → lru_cache of rows[*]"))
+    assert not cache.holds(at("app.keys[*]"))
+
+
+@pytest.mark.parametrize(("containers", "inside"), [(1, False), (16, True), (None, True)])
+def test_one_container_to_which_all_entries_lead_is_not_inside_of_them(containers, inside):
+    path = "app.callbacks[*] → bound method self.items[*]"
+    items = Holder(path, "app.Item", 40, containers=containers)
+    inner = Growth("container", path, "container", holder=items)
+    callbacks = Growth("container", "app.callbacks[*]", "container")
+
+    assert callbacks.holds(inner) is inside
+    assert related(inner, callbacks.name) is inside
+    assert related(callbacks, inner.name)

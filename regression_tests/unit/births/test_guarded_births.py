@@ -124,6 +124,67 @@ def test_text_that_one_look_saw_grow_is_told_beside_a_larger_leak_unless_it_is_c
     assert told == [("__main__.kept[*]", "program.py:15"), *([] if bound else [text])]
 
 
+GATEWAY = """
+import asyncio, contextvars, sys
+from leakguard import LeakGuard
+
+rows = contextvars.ContextVar("rows")
+callbacks = []
+
+class Gateway:
+    def __init__(self):
+        self.expired, self.sessions = 0, []
+
+    def expire(self):
+        self.expired += 1
+
+    async def serve(self, number):
+        {kept}
+        rows.set([bytes(500) for _ in range(30)])
+        {scheduled}
+
+async def main():
+    gateway = Gateway()
+    with LeakGuard(out=sys.argv[1]) as guard:
+        for number in guard.generations(40):
+            with guard.phase("serve"):
+                await asyncio.create_task(gateway.serve(number))
+
+asyncio.run(main())
+"""
+SESSIONS = "self.sessions.append([bytes(500) for _ in range(40)])"
+TIMER = "asyncio.get_running_loop().call_later(3600, self.expire)"
+TIMERS = "timers of the running event loop (call_later / call_at)"
+
+
+@needs_births
+@pytest.mark.parametrize(
+    ("kept", "scheduled", "told"),
+    [
+        (SESSIONS, TIMER, {"__main__.Gateway.sessions[*]": 16, TIMERS: 17}),
+        ("", TIMER, {TIMERS: 17}),
+        (
+            SESSIONS,
+            "callbacks.append(self.expire)",
+            {"__main__.callbacks[*] → bound method self.sessions[*]": 16},
+        ),
+        ("", "", {}),
+    ],
+    ids=["both", "timers with their contexts", "callbacks that keep one object", "neither"],
+)
+def test_what_all_timers_and_callbacks_refer_to_is_a_holder_of_its_own(
+    tmp_path, kept, scheduled, told
+):
+    report = diagnose(played(tmp_path, GATEWAY.format(kept=kept, scheduled=scheduled)))
+
+    found = {
+        f.holder_name or f.held_by: f.created_at
+        for f in report.findings
+        if f.bytes_per_generation > 10_000
+    }
+    assert found == {name: f"program.py:{line} in serve" for name, line in told.items()}
+
+
 @needs_births
 def test_bytes_of_tuples_that_may_have_come_from_a_free_list_count_with_their_texts(tmp_path):
     run = played(
