@@ -7,6 +7,7 @@ It is therefore called with a stream in memory, from which the text is read.
 
 from __future__ import annotations
 
+import _tracemalloc
 import ctypes
 import functools
 import re
@@ -17,6 +18,9 @@ from typing import Any
 from leakguard.capture.births import doubled_bytes, pools_in_sight
 from leakguard.capture.probe import Reading, Unavailable, measure
 
+# Bytes that tracemalloc takes for each block beside what it says: its note of 16 bytes has a block
+# of 32, and the entry of its table, of 32 bytes, one of 48. Measured with mallinfo2, 3.10 to 3.13.
+_EACH_TRACE = 48
 _FOREIGN_ALLOCATORS = (b"jemalloc", b"tcmalloc", b"mimalloc", b"hoard")
 
 
@@ -34,11 +38,18 @@ def allocator_memory() -> Reading:
     """Read the bytes in use and the freed bytes that the allocator keeps, over all arenas.
 
     Small objects that the record of births has here have their places in the pools, and count
-    there.
+    there. What tracemalloc remembers of each block is no memory of the program.
     """
     info = _mallinfo2()()
-    in_use = info.uordblks + info.hblkhd - doubled_bytes()
+    in_use = info.uordblks + info.hblkhd - doubled_bytes() - _traced_bytes()
     return {"heap_in_use": in_use, "heap_held": info.fordblks}
+
+
+def _traced_bytes() -> int:
+    """Return the bytes that tracemalloc keeps of the blocks that it traces; 0 if it traces none."""
+    if not _tracemalloc.is_tracing():
+        return 0
+    return int(_tracemalloc.get_tracemalloc_memory()) + _EACH_TRACE * sys.getallocatedblocks()
 
 
 def heap_in_use() -> int:
@@ -102,6 +113,8 @@ def pool_memory() -> Reading:
     reads the header of every pool.
     """
     text = _statistics()
+    if not text and _tracemalloc.is_tracing():
+        raise Unavailable("tracemalloc traces this process, and hides the small-object allocator")
     if not text:  # PYTHONMALLOC=malloc: the C allocator serves small objects too
         return {"python_in_use": 0, "python_held": 0}
     arenas, in_use = _ARENAS.search(text), _IN_USE.search(text)
