@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from leakguard.model import Run
 
 
-@dataclass(frozen=True, slots=True)
-class TooFew:
+class TooFew(Struct, frozen=True):
     """The run has fewer generations than are needed; ``unmarked`` if the loop names none."""
 
     generations: int
@@ -17,8 +17,7 @@ class TooFew:
     unmarked: bool
 
 
-@dataclass(frozen=True, slots=True)
-class MayLevelOff:
+class MayLevelOff(Struct, frozen=True):
     """A number grows at ``rate`` and may level off; ``more`` generations would decide, if known."""
 
     metric: str
@@ -26,8 +25,7 @@ class MayLevelOff:
     more: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class HandlesMayLevelOff:
+class HandlesMayLevelOff(Struct, frozen=True):
     """Threads, files or processes rise in each generation of a short run."""
 
     metric: str
@@ -35,8 +33,7 @@ class HandlesMayLevelOff:
     more: int
 
 
-@dataclass(frozen=True, slots=True)
-class SlowRise:
+class SlowRise(Struct, frozen=True):
     """Live memory rises by little in a generation and by much in a day; ``sure`` if it grows."""
 
     metric: str
@@ -45,8 +42,7 @@ class SlowRise:
     sure: bool
 
 
-@dataclass(frozen=True, slots=True)
-class RoseUnseen:
+class RoseUnseen(Struct, frozen=True):
     """Live memory rose in generations of which only the last was measured."""
 
     metric: str
@@ -54,8 +50,7 @@ class RoseUnseen:
     generations: int
 
 
-@dataclass(frozen=True, slots=True)
-class RoseToTheEnd:
+class RoseToTheEnd(Struct, frozen=True):
     """Live memory still rises where the file of an incomplete run ends."""
 
     metric: str
@@ -66,8 +61,7 @@ class RoseToTheEnd:
 Doubt: TypeAlias = TooFew | MayLevelOff | HandlesMayLevelOff | SlowRise | RoseUnseen | RoseToTheEnd
 
 
-@dataclass(frozen=True, slots=True)
-class Unseen:
+class Unseen(Struct, frozen=True):
     """What a run could not have detected.
 
     Attributes:

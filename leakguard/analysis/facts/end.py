@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from leakguard.model.brink import Ceiling
 from leakguard.model.holder import Holder
@@ -13,16 +14,14 @@ from leakguard.model.holder import Holder
 How = Literal["exception", "OOM kill", "far", "near", "unknown"]
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class Share(Struct, frozen=True):
     """The share of the memory of the process that a container held."""
 
     path: str
     share: float
 
 
-@dataclass(frozen=True, slots=True)
-class HeldAtEnd:
+class HeldAtEnd(Struct, frozen=True):
     """Who held most at the last look near the limit.
 
     Attributes:
@@ -44,8 +43,7 @@ class HeldAtEnd:
     skipped: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class End:
+class End(Struct, frozen=True):
     """How a run ended: ``ceiling`` is the nearest limit at the last record, if known."""
 
     how: How

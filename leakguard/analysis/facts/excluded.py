@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from leakguard.analysis.facts.reason import Reason
 
 
-@dataclass(frozen=True, slots=True)
-class NotFilling:
+class NotFilling(Struct, frozen=True):
     """A count neither fills up nor warms up; ``why`` is how its series shows it.
 
     ``like`` is the metric of live memory whose series shows it, if the count rises as that does.

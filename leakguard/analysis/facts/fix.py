@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from leakguard.model import Holder
 from leakguard.model.holder import Hop
@@ -13,55 +14,48 @@ from leakguard.model.holder import Hop
 Advice: TypeAlias = str
 
 
-@dataclass(frozen=True, slots=True)
-class Remedy:
+class Remedy(Struct, frozen=True):
     """The fix for objects of a type with this holder."""
 
     type: str
     holder: Holder | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Extended:
+class Extended(Struct, frozen=True):
     """The fix for one object of a type that is extended."""
 
     type: str
     holder: Holder | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Release:
+class Release(Struct, frozen=True):
     """The fix for one object that should have been released by this holder."""
 
     type: str
     holder: Holder
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryBehind:
+class MemoryBehind(Struct, frozen=True):
     """The fix for objects that keep memory of their library, as well as the objects."""
 
     type: str
     holder: Holder | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class BoundGauge:
+class BoundGauge(Struct, frozen=True):
     """The fix for a gauge that grows."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class BreakCycle:
+class BreakCycle(Struct, frozen=True):
     """The fix for garbage in a cycle; ``way`` leads from an instance back to itself."""
 
     way: tuple[Hop, ...]
     is_collector_off: bool
 
 
-@dataclass(frozen=True, slots=True)
-class FindRest:
+class FindRest(Struct, frozen=True):
     """What to do about growth that nothing explains, in a phase if that is known."""
 
     phase: str | None

@@ -5,28 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from msgspec import Struct
+
 from leakguard.analysis.facts.measured import MetricGrows
 from leakguard.analysis.knowledge.handles import NativeCache
 from leakguard.model.finding import Pattern
 
 
-@dataclass(frozen=True, slots=True)
-class Filled:
+class Filled(Struct, frozen=True):
     """A gauge or a container has filled so much of its bound."""
 
     filled: float
     is_gauge: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(Struct, frozen=True):
     """The growth was last seen in a generation, and stopped then."""
 
     last: int
 
 
-@dataclass(frozen=True, slots=True)
-class HeldMore:
+class HeldMore(Struct, frozen=True):
     """A container holds ``gained`` more since a generation, too few to tell whether it goes on."""
 
     gained: int
@@ -35,15 +34,13 @@ class HeldMore:
     held_by: str
 
 
-@dataclass(frozen=True, slots=True)
-class FewBytes:
+class FewBytes(Struct, frozen=True):
     """Objects gain only ``rate`` bytes per generation."""
 
     rate: float
 
 
-@dataclass(frozen=True, slots=True)
-class LittleMemory:
+class LittleMemory(Struct, frozen=True):
     """Live memory gains ``rate`` bytes that are too few to be inspected."""
 
     rate: float
@@ -51,31 +48,27 @@ class LittleMemory:
     daily: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class LittleOfMetric:
+class LittleOfMetric(Struct, frozen=True):
     """A number of the process grows by too little to matter."""
 
     grows: MetricGrows
     daily: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class FirstTouched:
+class FirstTouched(Struct, frozen=True):
     """Pages of a mapping that exists are touched for the first time."""
 
     grows: MetricGrows
 
 
-@dataclass(frozen=True, slots=True)
-class WhileFilling:
+class WhileFilling(Struct, frozen=True):
     """Live memory grows while gauges fill."""
 
     rate: float
     gauges: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class FitsCaches:
+class FitsCaches(Struct, frozen=True):
     """Live memory grew by no more than fits into caches; of each cache there are so many."""
 
     rate: float
@@ -83,16 +76,14 @@ class FitsCaches:
     caches: tuple[tuple[int, NativeCache], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class LevelledOff:
+class LevelledOff(Struct, frozen=True):
     """Live memory rose by ``rose`` bytes in some generations and no longer rises."""
 
     rose: float
     generations: int
 
 
-@dataclass(frozen=True, slots=True)
-class CycleCost:
+class CycleCost(Struct, frozen=True):
     """The program's collector frees garbage of a type, ``most`` objects of it at a time.
 
     ``most`` is None if the count did not show it. ``collections`` is how often the program's own

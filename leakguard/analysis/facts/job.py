@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from leakguard.model.job import ProcessRow
 from leakguard.model.pod import PodRow
 
 
-@dataclass(frozen=True, slots=True)
-class StandsOut:
+class StandsOut(Struct, frozen=True):
     """A process with far more than the others: the median of theirs is ``others``."""
 
     label: str
@@ -17,8 +16,7 @@ class StandsOut:
     others: float
 
 
-@dataclass(frozen=True, slots=True)
-class JobGrowth:
+class JobGrowth(Struct, frozen=True):
     """What grows in a job.
 
     Attributes:
@@ -36,8 +34,7 @@ class JobGrowth:
     places: tuple[PodRow, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class JobMemory:
+class JobMemory(Struct, frozen=True):
     """What the processes of a job hold, and how some of them ended.
 
     Attributes:

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from leakguard.analysis.facts.reason import Reason
 from leakguard.model.metric import Unit
 
 
-@dataclass(frozen=True, slots=True)
-class CountGrows:
+class CountGrows(Struct, frozen=True):
     """The count of a type grows at ``rate``."""
 
     rate: float
 
 
-@dataclass(frozen=True, slots=True)
-class CountShare:
+class CountShare(Struct, frozen=True):
     """What the count of a type gains goes into one container at ``rate``."""
 
     rate: float
 
 
-@dataclass(frozen=True, slots=True)
-class MetricGrows:
+class MetricGrows(Struct, frozen=True):
     """A number of the process grows; ``why`` is how its series shows it."""
 
     metric: str
@@ -34,23 +32,20 @@ class MetricGrows:
     why: tuple[Reason, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class GrowsInPools:
+class GrowsInPools(Struct, frozen=True):
     """Live memory grows in the small-object allocator, and in no reachable object."""
 
     memory: MetricGrows
 
 
-@dataclass(frozen=True, slots=True)
-class PagesCopied:
+class PagesCopied(Struct, frozen=True):
     """Private memory grows beside an ``rss`` that stays, in bytes; None if that is unknown."""
 
     private: MetricGrows
     rss: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class HeldFree:
+class HeldFree(Struct, frozen=True):
     """The C allocator keeps ``rate`` more bytes free, ``held`` by now, beside live memory."""
 
     rate: float
@@ -58,46 +53,40 @@ class HeldFree:
     live: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class MoreFrozen:
+class MoreFrozen(Struct, frozen=True):
     """``gc.freeze`` hides ``rate`` more objects, ``frozen`` by now."""
 
     rate: float
     frozen: float
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryToo:
+class MemoryToo(Struct, frozen=True):
     """A memory measure grows beside a type; ``in_phase`` if it does so in the same phase."""
 
     metric: str
     in_phase: bool
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryGrew:
+class MemoryGrew(Struct, frozen=True):
     """A memory measure grew beside a container."""
 
     metric: str
 
 
-@dataclass(frozen=True, slots=True)
-class MetricToo:
+class MetricToo(Struct, frozen=True):
     """Another number of the process grows, too."""
 
     metric: str
 
 
-@dataclass(frozen=True, slots=True)
-class NotAsExpected:
+class NotAsExpected(Struct, frozen=True):
     """There are ``alive`` instances where the user expects another number."""
 
     expected: tuple[int, int]
     alive: int
 
 
-@dataclass(frozen=True, slots=True)
-class ContainerGrows:
+class ContainerGrows(Struct, frozen=True):
     """A container gains entries at ``rate``; its bound, if it has one, does not help."""
 
     path: str
@@ -106,8 +95,7 @@ class ContainerGrows:
     is_bounded: bool
 
 
-@dataclass(frozen=True, slots=True)
-class GrewAtLooks:
+class GrewAtLooks(Struct, frozen=True):
     """A container grew at each of some consecutive looks."""
 
     path: str
@@ -115,16 +103,14 @@ class GrewAtLooks:
     bytes_rate: float
 
 
-@dataclass(frozen=True, slots=True)
-class GainedEntries:
+class GainedEntries(Struct, frozen=True):
     """A container that one look saw has more entries than were counted at first."""
 
     path: str
     rate: float
 
 
-@dataclass(frozen=True, slots=True)
-class KeptOfGenerations:
+class KeptOfGenerations(Struct, frozen=True):
     """A container keeps as much of what each generation has made, by samples of births."""
 
     path: str
@@ -132,16 +118,14 @@ class KeptOfGenerations:
     samples: int
 
 
-@dataclass(frozen=True, slots=True)
-class GrewInOnePiece:
+class GrewInOnePiece(Struct, frozen=True):
     """A buffer was larger at each of some looks, by samples of births."""
 
     path: str
     looks: int
 
 
-@dataclass(frozen=True, slots=True)
-class KeptOfRounds:
+class KeptOfRounds(Struct, frozen=True):
     """A container keeps about as much of what each round of a level has made."""
 
     path: str
@@ -150,8 +134,7 @@ class KeptOfRounds:
     rounds: int
 
 
-@dataclass(frozen=True, slots=True)
-class GraphKept:
+class GraphKept(Struct, frozen=True):
     """Holders keep a backward graph; ``more`` nodes of such graphs came since a generation."""
 
     holders: tuple[str, ...]
@@ -160,16 +143,14 @@ class GraphKept:
     since: int
 
 
-@dataclass(frozen=True, slots=True)
-class BehindExtension:
+class BehindExtension(Struct, frozen=True):
     """Memory in no counted object grows while these objects of an extension are kept."""
 
     metric: str
     rate: float
 
 
-@dataclass(frozen=True, slots=True)
-class GaugeGrows:
+class GaugeGrows(Struct, frozen=True):
     """A gauge grows past ``capacity``; None if it has none, or is not past it."""
 
     name: str
@@ -177,8 +158,7 @@ class GaugeGrows:
     capacity: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class ChildGrows:
+class ChildGrows(Struct, frozen=True):
     """The memory that only a child process has grows from ``first`` to ``last`` bytes."""
 
     name: str
@@ -187,8 +167,7 @@ class ChildGrows:
     last: float
 
 
-@dataclass(frozen=True, slots=True)
-class NotFreed:
+class NotFreed(Struct, frozen=True):
     """Objects that should have been freed were alive after a collection."""
 
     type: str
@@ -197,8 +176,7 @@ class NotFreed:
     generations: int
 
 
-@dataclass(frozen=True, slots=True)
-class FreedInCycles:
+class FreedInCycles(Struct, frozen=True):
     """Collections freed instances of a type, and bytes, that only cycles kept alive."""
 
     type: str
@@ -207,8 +185,7 @@ class FreedInCycles:
     collections: int
 
 
-@dataclass(frozen=True, slots=True)
-class LeftInCycles:
+class LeftInCycles(Struct, frozen=True):
     """At the last look only cycles kept instances of a type alive, with bytes that are theirs."""
 
     type: str
@@ -216,8 +193,7 @@ class LeftInCycles:
     bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class WaitingGarbage:
+class WaitingGarbage(Struct, frozen=True):
     """Memory fell by ``freed`` bytes to ``left`` as the collector came in some generations."""
 
     metric: str
@@ -226,8 +202,7 @@ class WaitingGarbage:
     left: float
 
 
-@dataclass(frozen=True, slots=True)
-class SameData:
+class SameData(Struct, frozen=True):
     """The same data is in memory several times, unchanged since a generation."""
 
     times: int
@@ -237,8 +212,7 @@ class SameData:
     holders: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class BriefPeak:
+class BriefPeak(Struct, frozen=True):
     """A phase briefly takes ``over`` bytes more; the highest peak was that of ``worst``.
 
     ``phase`` is None for whole generations; ``high`` of ``generations`` had such a peak.
@@ -253,8 +227,7 @@ class BriefPeak:
     worst: int
 
 
-@dataclass(frozen=True, slots=True)
-class Unexplained:
+class Unexplained(Struct, frozen=True):
     """Live memory grows by more than all other findings explain."""
 
     metric: str
@@ -262,15 +235,13 @@ class Unexplained:
     explained: float
 
 
-@dataclass(frozen=True, slots=True)
-class Allocators:
+class Allocators(Struct, frozen=True):
     """What each allocator gains, in bytes, by its metric."""
 
     rates: tuple[tuple[str, float], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TypesRose:
+class TypesRose(Struct, frozen=True):
     """Types outside the findings that gained most bytes, with their rates."""
 
     rates: tuple[tuple[str, float], ...]

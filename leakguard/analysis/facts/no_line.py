@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class NotInTrace:
+
+class NotInTrace(Struct, frozen=True):
     """No line of a traced generation allocated as much; ``cut`` if the trace took too long."""
 
     generation: int
     cut: bool
 
 
-@dataclass(frozen=True, slots=True)
-class TooFewBirths:
+class TooFewBirths(Struct, frozen=True):
     """One allocation in ``interval`` bytes was sampled, and too few of them belong to the growth.
 
     ``held`` is whether the finding has a holder.
@@ -25,8 +24,7 @@ class TooFewBirths:
     held: bool
 
 
-@dataclass(frozen=True, slots=True)
-class TooFewCounts:
+class TooFewCounts(Struct, frozen=True):
     """Objects were counted too seldom, before the last generation, to decide what to trace."""
 
     counted: int

@@ -22,12 +22,15 @@ def _entries(name: str, key: Path) -> Iterator[Entry]:
         for side, word in _SIDES.items():
             twin = told.get("twin") if side == "clean" else None
             words = [str(key.with_name(twin or told["program"])), *[word] * ("twin" not in told)]
+            asked = [part for phase in told.get("asked", ()) for part in ("--phase", phase)]
             yield Entry(
                 name,
                 f"{key.with_name(told['program']).stem}-{side}",
                 words[0],
                 tuple(map(_truth, told["leaks"])) if side == "leak" else (),
-                partial(watched, *words) if told["how"] == "run" else partial(python, *words, OUT),
+                partial(watched, *asked, *words)
+                if told["how"] == "run"
+                else partial(python, *words, OUT),
                 needs=("torch",) if told["torch"] else (),
             )
 
