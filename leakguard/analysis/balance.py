@@ -11,24 +11,31 @@ from dataclasses import replace
 
 from leakguard.analysis.case import Case, Judged
 from leakguard.analysis.contribution import Contribution
-from leakguard.analysis.facts.fix import FindRest
+from leakguard.analysis.facts.fix import FindRest, Remedy
 from leakguard.analysis.facts.harmless import Harmless, LittleMemory
-from leakguard.analysis.facts.measured import Allocators, Measured, TypesRose, Unexplained
+from leakguard.analysis.facts.measured import (
+    Allocators,
+    KeepsAsMuch,
+    Measured,
+    TypesRose,
+    Unexplained,
+)
 from leakguard.analysis.growth import Evidence, Growth
+from leakguard.analysis.holders import holder_of_rest
 from leakguard.analysis.live_memory import extended
 from leakguard.analysis.pace import daily
 from leakguard.analysis.row import LedgerRow, born_elsewhere
 from leakguard.analysis.tolerance import MAJORITY, PLURALITY, WENT_ON_SHARE
+from leakguard.analysis.words import LISTED
 from leakguard.model.balance import Balance
 from leakguard.model.finding import Kind
+from leakguard.model.holder import Holder
 
 # Kinds of growth that are not part of the live memory of this process.
 _ELSEWHERE: frozenset[Kind] = frozenset(
     {"gpu", "children", "fragmentation", "peak", "copies", "copy-on-write"}
 )
 _OUTSIDE_OF_ALLOCATORS = frozenset({"mapped", "address_space", "rss_shared", "private"})
-# The most types that are told as evidence.
-_TYPES = 4
 
 
 def balance_of(
@@ -99,6 +106,9 @@ def unexplained(
     if rest < PLURALITY * balance.growth and born_elsewhere(case, rest, rows) is None:
         return None
     phase = _phase_of_rest(case.contribution(growth.name, growth.since), rows, rest)
+    holder = holder_of_rest(case, apart, [row.held_by for row in rows if row.held_by])
+    if holder is not None:
+        return LedgerRow(_held(case, apart, holder), phase=phase, bytes_rate=rest)
     beside = Unexplained(growth.name, balance.growth, balance.findings + balance.healthy)
     found: tuple[Measured | None, ...] = (beside, _where(case), _types_that_rose(case, rows))
     lead = Growth(
@@ -115,6 +125,24 @@ def unexplained(
         fix=FindRest(phase),
     )
     return LedgerRow(lead, phase=phase, bytes_rate=rest)
+
+
+def _held(case: Case, apart: Growth, holder: Holder) -> Growth:
+    """Return the rest of live memory as that of a holder, which keeps about as much."""
+    birth = case.births.of_holder(holder.path)
+    trail = None if birth is None else birth.trail
+    kept = Evidence("births", KeepsAsMuch(holder.path, holder.retained_bytes or 0))
+    return replace(
+        apart,
+        kind="memory",
+        type=holder.element,
+        holder=holder,
+        since=apart.since if trail is None else max(apart.since or 0, trail.perhaps),
+        in_pools=False,
+        evidence=(apart.evidence[0], kept),
+        second=(),
+        fix=Remedy(holder.element, holder),
+    )
 
 
 def _types_of(row: LedgerRow) -> Iterator[str]:
@@ -156,7 +184,7 @@ def _types_that_rose(case: Case, rows: Iterable[LedgerRow]) -> TypesRose | None:
         for name, entry in after.types.items()
         if name not in told
     }
-    most = sorted((n for n in rose if rose[n] > 0), key=lambda name: -rose[name])[:_TYPES]
+    most = sorted((n for n in rose if rose[n] > 0), key=lambda name: -rose[name])[:LISTED]
     if not most:
         return None
     return TypesRose(tuple((name, rose[name] / (last - first)) for name in most))

@@ -6,7 +6,7 @@ enough.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -139,6 +139,29 @@ def holder_of_device(case: Case, growth: Growth) -> Growth | None:
 
     Births must show that the loop made it.
     """
+    most = _holder_of_gain(case, growth, lambda holder: holder.device_bytes or 0, on_device=True)
+    return None if most is None else _unproven(case, most)
+
+
+def holder_of_rest(case: Case, growth: Growth, told: Collection[str]) -> Holder | None:
+    """Return the holder, in the last look, of about what memory gained beside what is told.
+
+    Births must show that the loop made it. ``told`` are the paths of other holders, in which it
+    does not lie, nor they in it.
+    """
+
+    def kept(holder: Holder) -> int:
+        path = holder.path
+        known = any(path.startswith(other) or other.startswith(path) for other in told)
+        return 0 if known else holder.retained_bytes or 0
+
+    return _holder_of_gain(case, growth, kept)
+
+
+def _holder_of_gain(
+    case: Case, growth: Growth, kept: Callable[[Holder], int], *, on_device: bool = False
+) -> Holder | None:
+    """Return the holder that keeps most, if it is about as much as ``growth`` has gained."""
     looks = case.held
     if not looks or growth.since is None:
         return None
@@ -148,12 +171,11 @@ def holder_of_device(case: Case, growth: Growth) -> Growth | None:
     found = [
         holder
         for holder in holders
-        if is_about(holder.device_bytes or 0, gained)
+        if is_about(kept(holder), gained)
         and _is_unbounded(holder)
-        and _is_of_loop(holder)
+        and _is_of_loop(holder, on_device=on_device)
     ]
-    most = max(found, key=lambda holder: holder.device_bytes or 0, default=None)
-    return None if most is None else _unproven(case, most)
+    return max(found, key=kept, default=None)
 
 
 def holder_of_mappings(case: Case) -> Growth | None:
@@ -167,9 +189,9 @@ def holder_of_mappings(case: Case) -> Growth | None:
     return None if most is None else _unproven(case, most)
 
 
-def _is_of_loop(holder: Holder) -> bool:
-    """Return whether the loop made most of what births know of a holder's memory on devices."""
-    cohorts = [c for place in holder.born if place.device for c in place.cohorts]
+def _is_of_loop(holder: Holder, *, on_device: bool) -> bool:
+    """Return whether the loop made most of what births know of a holder's memory."""
+    cohorts = [c for place in holder.born if place.device == on_device for c in place.cohorts]
     made = sum(cohort.bytes for cohort in cohorts if cohort.round >= 0)
     return made > 0 and made >= MAJORITY * sum(cohort.bytes for cohort in cohorts)
 

@@ -17,16 +17,13 @@ from leakguard.analysis.place_in_loop import loose_start, memory_start
 from leakguard.analysis.row import LedgerRow
 from leakguard.analysis.timeline import count_reader
 from leakguard.analysis.tolerance import SEEN_AGAIN, SEEN_ONCE
+from leakguard.analysis.words import LISTED
 from leakguard.analysis.words.evidence import reason
 from leakguard.analysis.words.excluded import excluded
 from leakguard.analysis.words.fix import fix, known_fix
 from leakguard.analysis.words.remedy import name_of, native_of_line, native_without_line
 from leakguard.analysis.words.unknown import NO_HOLDER
 from leakguard.model import Finding, Holder, Hop, Proof, Run
-
-# A finding is named after one type (``LedgerRow.lead``). This is the most other types that it also
-# names, because they grow for the same reason. Chosen: three fit on one line.
-_COMPANIONS = 3
 
 
 def named(case: Case, row: LedgerRow) -> Finding:
@@ -121,7 +118,7 @@ def _finding(case: Case, row: LedgerRow) -> Finding:
         kind=row.kind,
         verdict=verdict(lead, evidence),
         pattern=lead.pattern,
-        reason=reason(lead, evidence, [g.name for g in row.beside[:_COMPANIONS]]),
+        reason=reason(lead, evidence, [g.name for g in row.beside[:LISTED]]),
         phase=row.phase,
         label=None if shown is None else shown.label,
         serial=None if shown is None else shown.serial,

@@ -135,10 +135,19 @@ FURTHEST = 1_000
 
 # -- confidence -----------------------------------------------------------------------------------
 
+# What the confidence in growth that one change shows lacks. Chosen, not calibrated. Worth: no
+# verdict; reports only display it.
+MISSING = 0.8
+
+
+def confidence(changes: int) -> float:
+    """Return the confidence in growth that so many changes show: 0.6 for two, 0.89 for seven."""
+    return 1.0 - MISSING / max(1, changes)
+
+
 # Confidence (0 to 1) in growth that has no series of its own: seen by two measurements or more than
-# once, and seen once. Chosen near the confidence that ``series`` gives to seven changes (0.89) and
-# to two (0.6). Worth: no verdict; reports only display it.
-SEEN_AGAIN, SEEN_ONCE = 0.9, 0.6
+# once, and seen once. Worth: no verdict; reports only display it.
+SEEN_AGAIN, SEEN_ONCE = confidence(BEYOND_CHANCE), confidence(REPEATED)
 
 
 def same(one: float, other: float, tolerance: float) -> bool:

@@ -8,7 +8,7 @@ from leakguard.errors import UsageError, shown
 
 KB, MB, GB, TB = 10**3, 10**6, 10**9, 10**12
 #: Seconds.
-HOUR, DAY = 3_600, 86_400
+MINUTE, HOUR, DAY = 60, 3_600, 86_400
 
 UNITS = {
     "b": 1, "kb": KB, "mb": MB, "gb": GB, "tb": TB,
@@ -107,3 +107,16 @@ def format_difference(value: float) -> str:
 
 def _three_digits(number: float) -> str:
     return f"{number:.1f}" if number < 99.95 else f"{number:.0f}"
+
+
+def duration(seconds: float) -> str:
+    """Return a duration in plain words: ``4.2 s``, ``3 h 10 min``, ``12 days``."""
+    if seconds < 90:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    minutes = round(seconds / MINUTE)
+    if minutes < 90:
+        return f"{minutes} min"
+    if seconds < 2 * DAY:
+        hours, minutes = divmod(minutes, 60)
+        return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+    return f"{round(seconds / DAY):,} days"

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from leakguard.model.forecast import Forecast
-from leakguard.model.units import format_bytes, format_change
-
-_MINUTE, _HOUR, _DAY = 60, 3600, 86_400
+from leakguard.model.units import duration, format_bytes, format_change
 
 
 def forecast_sentence(forecast: Forecast) -> str:
@@ -16,19 +14,6 @@ def forecast_sentence(forecast: Forecast) -> str:
         f"at {format_change(forecast.rate)} per generation the limit of "
         f"{format_bytes(forecast.limit)} is reached in generation {forecast.generation:,}{more}"
     )
-
-
-def duration(seconds: float) -> str:
-    """Return a duration in plain words: ``3 h 10 min``, ``12 days``."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / _MINUTE)
-    if minutes < 90:
-        return f"{minutes} min"
-    if seconds < 2 * _DAY:
-        hours, minutes = divmod(minutes, 60)
-        return f"{hours} h {minutes} min" if minutes else f"{hours} h"
-    return f"{round(seconds / _DAY):,} days"
 
 
 def _range(forecast: Forecast) -> str:

@@ -125,6 +125,13 @@ class GrewInOnePiece(Struct, frozen=True):
     looks: int
 
 
+class KeepsAsMuch(Struct, frozen=True):
+    """A container keeps about as much, ``bytes``, as memory gained; the loop made it."""
+
+    path: str
+    bytes: int
+
+
 class KeptOfRounds(Struct, frozen=True):
     """A container keeps about as much of what each round of a level has made."""
 
@@ -252,7 +259,8 @@ Measured: TypeAlias = (
     CountGrows | CountShare | MetricGrows | GrowsInPools | PagesCopied | HeldFree | MoreFrozen |
     MemoryToo | MemoryGrew | MetricToo | NotAsExpected | ContainerGrows | GrewAtLooks |
     GainedEntries |
-    KeptOfGenerations | GrewInOnePiece | KeptOfRounds | GraphKept | BehindExtension | GaugeGrows |
+    KeptOfGenerations | GrewInOnePiece | KeepsAsMuch | KeptOfRounds | GraphKept |
+    BehindExtension | GaugeGrows |
     ChildGrows | NotFreed | FreedInCycles | LeftInCycles | WaitingGarbage | SameData | BriefPeak |
     Unexplained | Allocators | TypesRose | Literal["live memory too", "sizes too", "piled up"]
 )  # fmt: skip

@@ -13,14 +13,13 @@ from leakguard.analysis.facts.reason import Reason
 from leakguard.analysis.series import estimators
 from leakguard.analysis.series.tolerance import (
     COUNT_VARIANCE,
-    MISSING,
     MOST_LOOKS,
     OUTSTANDING,
     RISK,
     ROUNDING,
 )
 from leakguard.analysis.series.verdict import Growing, Plateau, SeriesVerdict, Shape
-from leakguard.analysis.tolerance import FEWEST_LOOKS, MAJORITY, OWN_SHARE
+from leakguard.analysis.tolerance import FEWEST_LOOKS, MAJORITY, OWN_SHARE, confidence
 
 # Confidence in a verdict without growth. Chosen, not calibrated: reports only display it.
 _CONFIDENCE: dict[Growing, float] = {"no": 0.9, "cannot tell": 0.4}
@@ -174,7 +173,7 @@ class Looks:
             plateau=plateau,
             detectable=detectable if len(self) >= FEWEST_LOOKS else math.inf,
             more_rounds=max(1, math.ceil(more_rounds)) if growing == "cannot tell" else None,
-            confidence=_CONFIDENCE.get(growing, 1.0 - MISSING / max(1, len(self) - 1)),
+            confidence=_CONFIDENCE.get(growing, confidence(len(self) - 1)),
             reason=() if why is None else (why,),
         )
 

@@ -134,9 +134,3 @@ RATIOS = (0.0, 0.001, 0.01, 0.1, 1.0, math.inf)
 # time constant. Chosen: few, because each time constant adds fits, and time constants in between
 # are fitted later (``Explanations.refine``).
 TAUS = (0.02, 0.04, 0.07, 0.12, 0.2, 0.33, 0.5, 0.75, 1.0)
-
-# -- confidence -----------------------------------------------------------------------------------
-
-# Confidence in growth that n changes show is 1 - 0.8 / n: 0.6 for two changes, 0.89 for seven.
-# Chosen, not calibrated. Worth: no verdict; reports only display it.
-MISSING = 0.8

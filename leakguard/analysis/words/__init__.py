@@ -4,3 +4,6 @@ Nothing here decides what grows or how bad it is. The judgement imports this pac
 builds what a user reads. This package imports facts, knowledge and the model, and no file that
 decides.
 """
+
+#: The most names that one sentence lists. Chosen: four fit on one line.
+LISTED = 4

@@ -5,7 +5,7 @@ from __future__ import annotations
 from leakguard.analysis.facts.end import End, HeldAtEnd
 from leakguard.model.brink import Ceiling
 from leakguard.model.holder import Holder
-from leakguard.model.units import format_bytes
+from leakguard.model.units import duration, format_bytes
 
 _LIMITS = {
     "cgroup": "the {most} of its cgroup",
@@ -16,10 +16,6 @@ _LIMITS = {
     "machine": "the {most} that the machine had for it",
     "gpu": "the {most} of its GPU",
 }
-# Shorter times are given in seconds, and shorter ones in tenths of a second.
-_MINUTES_FROM, _WHOLE_SECONDS_FROM = 120, 10
-# Minutes from which on a time is given in hours.
-_HOURS_FROM = 120
 
 
 def death(end: End, held: HeldAtEnd | None) -> str:
@@ -57,7 +53,7 @@ def _held(held: HeldAtEnd) -> str:
         why = " because there was no look near the limit" if known is None else f": {known}"
         return f"; who held it is not known{why}"
     path = held.holder.path
-    when = "" if held.before is None else f"{_duration(held.before)} before the last record, "
+    when = "" if held.before is None else f"{duration(held.before)} before the last record, "
     if not held.matters:
         return f"; {when}no container held as much as a tenth of it, the largest was {path}"
     whose = "GPU memory" if held.of_gpu else "memory"
@@ -76,10 +72,3 @@ def _grew(holder: Holder) -> str:
     if holder.before is None or holder.entries <= holder.before:
         return ""
     return f", which grew from {holder.before:,} to {holder.entries:,} entries"
-
-
-def _duration(seconds: float) -> str:
-    if seconds < _MINUTES_FROM:
-        return f"{seconds:.1f} s" if seconds < _WHOLE_SECONDS_FROM else f"{seconds:.0f} s"
-    minutes = seconds / 60
-    return f"{minutes:.0f} min" if minutes < _HOURS_FROM else f"{minutes / 60:.0f} h"

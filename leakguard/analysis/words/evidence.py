@@ -100,6 +100,8 @@ def _said(found: m.Measured) -> str:
             )
         case m.GrewInOnePiece(path, looks):
             return f"{path} is one object, and was larger at each of {looks} looks at births"
+        case m.KeepsAsMuch(path, size):
+            return f"{path} keeps {format_bytes(size)} that the loop made, by samples of births"
         case m.KeptOfRounds(path, level, kept, rounds):
             return f"{path} keeps about as much of what each {level} has made ({kept} of {rounds})"
         case m.GraphKept():

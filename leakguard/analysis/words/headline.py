@@ -20,6 +20,7 @@ _WORDS = {
     "children": ("child process", "child processes"),
     GRAPH_NODE: ("node of a backward graph", "nodes of a backward graph"),
 }
+
 # Growth below this many objects per generation is reported as "1 more every N generations". Chosen:
 # an average of half an object per generation or more is easy to picture.
 _SELDOM = 0.5

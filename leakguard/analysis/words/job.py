@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from leakguard.analysis.facts.job import JobGrowth, JobMemory
+from leakguard.analysis.words import LISTED
 from leakguard.analysis.words.headline import CANNOT_TELL
 from leakguard.model.job import Job, ProcessRow
 from leakguard.model.pod import PodRow
 from leakguard.model.units import format_bytes, format_change
 
 _PLURALS = {"process": "processes", "series": "series"}
-# The most processes that one sentence names. Chosen.
-_NAMED_AT_MOST = 4
 
 
 def name(job: Job) -> str:
@@ -107,8 +106,8 @@ def _fastest(job: JobGrowth) -> str:
 
 def _labels(rows: Sequence[ProcessRow]) -> str:
     names = [row.label for row in rows]
-    if len(names) > _NAMED_AT_MOST:
-        shown = _NAMED_AT_MOST - 1
+    if len(names) > LISTED:
+        shown = LISTED - 1
         return f"{', '.join(names[:shown])} and {len(names) - shown} more"
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
 

@@ -11,10 +11,10 @@ import re
 
 from leakguard.analysis.knowledge import KEPT_EXCEPTION, NATIVE_ADVICE, place_of
 from leakguard.analysis.knowledge.known_leaks import native_leaks
+from leakguard.analysis.words import LISTED
 from leakguard.model import Finding, Holder, Run
 from leakguard.model.census import GRAPH_NODE
 
-_KNOWN_NATIVE = 2  # most known leaks that advice on native memory names; more would not help
 _BY_NAME = (
     (
         ("environment", "env"),
@@ -235,7 +235,7 @@ def native_without_line(run: Run) -> str:
 
 def _known_native(run: Run) -> str:
     """Return a sentence with the known native leaks of the releases that ran; empty if none."""
-    leaks = native_leaks(run.info.packages)[:_KNOWN_NATIVE]
+    leaks = native_leaks(run.info.packages)[:LISTED]
     said = [f"{k.library} {ran} by {k.trigger} (see {k.source})" for ran, k in leaks]
     return f". Known to leak: {'; '.join(said)}" if said else ""
 

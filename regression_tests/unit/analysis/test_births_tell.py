@@ -512,3 +512,24 @@ def test_few_births_of_one_line_agree_though_they_are_of_two_kinds_of_memory():
     birth = RunBirths(run(holder("app.kept[*]", python, c))).of_holder("app.kept[*]")
     assert birth is not None and birth.place is not None
     assert (birth.place.place, birth.phase) == ("train.py:7", "work")
+
+
+@pytest.mark.parametrize(
+    ("round_", "size", "told"),
+    [(0, 2 * MB, True), (-1, 2 * MB, False), (0, 100_000, False)],
+    ids=["made in the loop", "made before", "keeps a fraction"],
+)
+def test_rest_of_memory_is_of_the_holder_that_keeps_about_as_much_of_the_loop(round_, size, told):
+    """Too few of its blocks were sampled to show that each round left as much."""
+    few = tuple(Cohort(at if not round_ else -1, 1, 4.0 * MB, 4.0 * MB, 1) for at in (5, 9, 13))
+    line = replace(birthplace(9, [MB]), cohorts=few, samples=3)
+    hooks = holder("app.model._forward_hooks[*]", line, each=size)
+    frames = holder("app.kept[*]", birthplace(7, [4 * MB] * ROUNDS), each=4 * MB)
+    counted = Census({"app.Frame": TypeCount(16, 100)}, bytes=100)
+    run_ = run(frames, hooks, gains=6 * MB)
+    run_ = replace(run_, snapshots=tuple(replace(s, census=counted) for s in run_.snapshots))
+
+    report = diagnose(run_)
+    (rest,) = (f for f in report.findings if f.held_by != "app.kept[*]")
+    assert (rest.verdict == "leak", rest.held_by == hooks.path) == (told, told)
+    assert (rest.created_at == "train.py:9 in f9") is told

@@ -53,6 +53,20 @@ def test_last_third_that_rests_on_one_sample_is_not_steady(late, steady):
     assert residue([pool], 30).steady == steady
 
 
+def test_full_deque_with_a_few_blocks_that_were_born_early_is_not_steady():
+    """Some samples of its entries are heavy, and free lists handed out the old blocks again."""
+    sampled = [
+        (2, 233, 220, 1), (4, 466, 311, 2), (12, 233, 220, 1), (16, 439, 426, 1),
+        (24, 128_642, 105_779, 53), (24, 52_932, 26_440, 4), (26, 236_928, 149_573, 54),
+        (26, 52_932, 26_440, 4), (28, 76_325, 37_641, 59), (28, 105_708, 74_729, 2),
+        (30, 71_923, 52_983, 61), (30, 52_854, 52_841, 1), (32, 126_403, 74_933, 26),
+        (32, 39_699, 22_898, 3), (34, 11_070, 3_023, 13),
+    ]  # fmt: skip
+    cohorts = tuple(Cohort(at, 2, float(size), error, n) for at, size, error, n in sampled)
+
+    assert not residue([replace(place([1]), cohorts=cohorts)], 36).steady
+
+
 def test_a_few_uneven_rounds_are_no_steady_residue_of_all():
     """An archive of 48 places, of which some are taken now and then, fills for a long time."""
     uneven = [0, 3, 121, 32, 0, 3, 79, 0, 0, 0, 73, 0, 0, 168, 122, 0, 0, 0]
