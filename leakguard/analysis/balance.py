@@ -108,7 +108,7 @@ def unexplained(
     phase = _phase_of_rest(case.contribution(growth.name, growth.since), rows, rest)
     holder = holder_of_rest(case, apart, [row.held_by for row in rows if row.held_by])
     if holder is not None:
-        return LedgerRow(_held(case, apart, holder), phase=phase, bytes_rate=rest)
+        return LedgerRow(_rest_in(case, apart, holder), phase=phase, bytes_rate=rest)
     beside = Unexplained(growth.name, balance.growth, balance.findings + balance.healthy)
     found: tuple[Measured | None, ...] = (beside, _where(case), _types_that_rose(case, rows))
     lead = Growth(
@@ -127,7 +127,7 @@ def unexplained(
     return LedgerRow(lead, phase=phase, bytes_rate=rest)
 
 
-def _held(case: Case, apart: Growth, holder: Holder) -> Growth:
+def _rest_in(case: Case, apart: Growth, holder: Holder) -> Growth:
     """Return the rest of live memory as that of a holder, which keeps about as much."""
     birth = case.births.of_holder(holder.path)
     trail = None if birth is None else birth.trail
