@@ -13,7 +13,7 @@ _NAME_THEM = (
     ": name them by `for epoch in guard.generations(range(10)):` around the loop, or by "
     "`guard.generation()` where one begins"
 )
-_GENERATIONS = 16  # the most generations that one line of a report lists; chosen
+_IN_A_LINE = 16  # the most generations that one line of a report lists; chosen
 
 
 def limits(unseen: d.Unseen) -> tuple[str, ...]:
@@ -87,8 +87,8 @@ def _limits(unseen: d.Unseen) -> Iterator[str]:
 def _listed(numbers: Sequence[int]) -> str:
     """Return all generations if they are few, else the first and the last of them."""
     words = [str(number) for number in numbers]
-    if len(words) > _GENERATIONS:
-        words = [*words[: _GENERATIONS // 2], "...", *words[-_GENERATIONS // 2 :]]
+    if len(words) > _IN_A_LINE:
+        words = [*words[: _IN_A_LINE // 2], "...", *words[-_IN_A_LINE // 2 :]]
     return ", ".join(words)
 
 
