@@ -2,7 +2,7 @@
 import collections
 import functools
 import hashlib
-import random
+import random, sys
 import sqlite3
 
 from leakguard import LeakGuard
@@ -102,7 +102,7 @@ class Worker:
 
 def main():
     worker = Worker()
-    guard = LeakGuard(out="invoice_worker.jsonl")
+    guard = LeakGuard(out=sys.argv[1] if len(sys.argv) > 1 else "invoice_worker.jsonl")
     with guard:
         for number in guard.generations(range(1, 281)):
             with guard.phase("fetch"):

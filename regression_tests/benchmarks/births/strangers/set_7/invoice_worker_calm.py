@@ -1,7 +1,7 @@
 """Invoice worker: takes a batch of orders, renders the invoices, posts them to a flaky ledger."""
 import collections
 import hashlib
-import random
+import random, sys
 import sqlite3
 
 from leakguard import LeakGuard
@@ -106,7 +106,7 @@ class Worker:
 
 def main():
     worker = Worker()
-    guard = LeakGuard(out="invoice_worker_calm.jsonl")
+    guard = LeakGuard(out=sys.argv[1] if len(sys.argv) > 1 else "invoice_worker_calm.jsonl")
     with guard:
         for number in guard.generations(range(1, 281)):
             with guard.phase("fetch"):

@@ -1,6 +1,6 @@
 """A small search service: ingests document segments, answers saved searches, ranks with numpy."""
 import collections
-import random
+import random, sys
 
 import numpy as np
 
@@ -100,7 +100,7 @@ def make_batch(rng, size):
 def main():
     rng = random.Random(3)
     analyzer, index, ranker = Analyzer(), Index(), Ranker()
-    guard = LeakGuard(out="search_index_calm.jsonl")
+    guard = LeakGuard(out=sys.argv[1] if len(sys.argv) > 1 else "search_index_calm.jsonl")
     best = 0.0
     with guard:
         for round_number in guard.generations(range(1, ROUNDS + 1)):

@@ -1,6 +1,6 @@
 """Map tiles: decode raw camera frames, filter them with numpy and a C scratch plane, store compressed."""
 import collections
-import ctypes
+import ctypes, sys
 import zlib
 
 import numpy as np
@@ -94,7 +94,7 @@ def main():
     rng = np.random.default_rng(11)
     pool, cache, store = ScratchPool(), TileCache(16), Store()
     histogram = np.zeros(256, dtype=np.int64)
-    guard = LeakGuard(out="tile_pipeline.jsonl")
+    guard = LeakGuard(out=sys.argv[1] if len(sys.argv) > 1 else "tile_pipeline.jsonl")
     with guard:
         for number in guard.generations(range(1, ROUNDS + 1)):
             camera = "new" if number >= 12 else "old"
