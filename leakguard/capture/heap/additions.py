@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import itertools
 import re
 import sys
 import time
@@ -33,20 +34,23 @@ _MOST_LINES = 3
 # parsed in 0.4 s, but few files write the name of a container that grows.
 _MOST_SOURCE, _MOST_OF_A_FILE, _MOST_SECONDS = 4_000_000, 500_000, 0.5
 
+# What a value is read from, and assigned to.
+_PLACES = (ast.Name, ast.Attribute)
 _LOCAL = re.compile(r"local (\w+) in (\w+)\(\)")
 _CELL = re.compile(r"closure cell (\w+) of ")
 _DEFAULT = re.compile(r"default argument (\w+) of (?:.*\.)?(\w+)")
 _CACHE = re.compile(r"lru_cache of (?:.*\.)?(\w+)")
 _NAME = re.compile(r"\.?([A-Za-z_]\w*)")
 
-_How = Literal["adds", "links", "caches"]
+_How = Literal["adds", "links", "caches", "extends"]
 
 
 class _Kept(NamedTuple):
     """One statement that keeps something under the name ``owner``.
 
     Attributes:
-        how: ``adds`` to a container, ``links`` by an assigned attribute, ``caches`` a function.
+        how: ``adds`` to a container, ``links`` by an assigned attribute, ``caches`` a function,
+            ``extends`` a value by a new one that is made of it.
         owner: the name of the container, of the attribute, or of the function.
         through: the name that the owner is an attribute of, as ``self`` in ``self.kept``; None for
             a plain variable.
@@ -96,16 +100,19 @@ class Additions:
         self._known: dict[str, list[_Kept]] = {}
         self._spent = 0.0
 
-    def of(self, trace: Sequence[Hop], *, chain: bool = False) -> tuple[str, ...]:
+    def of(
+        self, trace: Sequence[Hop], *, chain: bool = False, whole: bool = False
+    ) -> tuple[str, ...]:
         """Return the lines that add to the container at the end of a trace; empty if unclear.
 
-        ``chain`` says that objects refer to one another by the last name.
+        ``chain`` says that objects refer to one another by the last name, ``whole`` that the trace
+        ends at no container but at one object that becomes larger.
         """
         for wanted in _wanted(trace, chain=chain):
             named = self._named(wanted.name)
             if named is None:
                 return ()
-            found = [s for s in named if s.how == wanted.how]
+            found = [s for s in named if s.how == wanted.how or (whole and s.how == "extends")]
             frames = dict.fromkeys(statement.frame for statement in wanted.best(found))
             if frames:
                 return tuple(map(line_of, frames)) if len(frames) <= _MOST_LINES else ()
@@ -228,7 +235,11 @@ class _Statements(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_Assign(self, node: ast.Assign) -> None:
-        for target in node.targets:
+        together = (t.elts if isinstance(t, ast.Tuple) else [t] for t in node.targets)
+        read = {ast.unparse(part) for part in ast.walk(node.value) if isinstance(part, _PLACES)}
+        for target in itertools.chain.from_iterable(together):
+            if isinstance(target, _PLACES) and ast.unparse(target) in read:
+                self._note("extends", target, node)
             if isinstance(target, ast.Subscript):
                 self._add(target.value, node)
             elif isinstance(target, ast.Attribute):

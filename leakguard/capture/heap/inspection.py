@@ -113,7 +113,12 @@ def take_inspection(
 def _with_lines(holders: Sequence[Holder], seconds: float) -> tuple[Holder, ...]:
     """Add the lines of the program that add to each holder."""
     source = Additions(seconds=seconds)
-    return tuple(replace(h, kept_at=source.of(h.trace, chain="chain" in h.traits)) for h in holders)
+
+    def added(holder: Holder) -> tuple[str, ...]:
+        whole = not holder.path.endswith(ELEMENT)
+        return source.of(holder.trace, chain="chain" in holder.traits, whole=whole)
+
+    return tuple(replace(holder, kept_at=added(holder)) for holder in holders)
 
 
 def take_memory(make_graph: MakeGraph) -> PathMemory:

@@ -25,7 +25,7 @@ class Truth:
         within: how many generations a named start may be off.
         kind: kinds of finding that are right; a kind without objects is wrong with a type.
         size: bytes that a generation adds, on average over the generations since the start.
-        lines: ``file.py:12``, where what piles up is made, each equally right.
+        lines: ``file.py:12``, where what piles up is made or kept, each equally right.
         fix: a word that the advice must have.
     """
 

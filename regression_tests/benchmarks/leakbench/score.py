@@ -16,7 +16,10 @@ entries)."""
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One thing that a tool accuses; what it does not say is None."""
+    """One thing that a tool accuses; what it does not say is None.
+
+    ``site`` is the line that makes what piles up, ``kept`` the lines that keep it.
+    """
 
     verdict: str
     kind: str | None = None
@@ -28,6 +31,7 @@ class Said:
     reason: str = ""
     size: float | None = None
     fix: str | None = None
+    kept: tuple[str, ...] = ()
 
 
 def said_by(finding: Finding) -> Said:
@@ -35,7 +39,7 @@ def said_by(finding: Finding) -> Said:
     f = finding
     return Said(
         f.verdict, f.kind, f.type, f.phase, f.held_by, f.started_at, f.created_at, f.reason,
-        f.bytes_per_generation, f.fix,
+        f.bytes_per_generation, f.fix, f.kept_at,
     )  # fmt: skip
 
 
@@ -147,7 +151,9 @@ def _fits(said: Said, truth: Truth) -> tuple[bool, ...]:
         said.phase in truth.phase,
         _near_start(said.start, truth),
         _near(said.size, truth.size),
-        _names(f"{said.site} ", [f"{line} " for line in truth.lines]),
+        any(
+            _names(f"{at} ", [f"{line} " for line in truth.lines]) for at in (said.site, *said.kept)
+        ),
         truth.fix in (said.fix or ""),
     )
 

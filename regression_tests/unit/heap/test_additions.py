@@ -24,6 +24,14 @@ SOURCE = """
             self.seen.add(key)
             self.best[key] = 1
 
+        def smooth(self, loss):
+            self.trend = 0.9 * self.trend + loss
+        def reset(self):
+            self.trend, self.state = 0.0, None
+        def step(self, cell, x):
+            x, self.state = cell(x, self.state)
+            return x
+
     class Other:
         def note(self, key):
             self.seen.add(key)
@@ -32,7 +40,11 @@ SOURCE = """
         def __init__(self, parent):
             self.parent = parent
 
-    losses, queue, total = [], [], 0
+    losses, queue, total, curve = [], [], 0, None
+
+    def extend(points):
+        global curve
+        curve = points if curve is None else join([curve, points])
 
     def train(model, results):
         losses.append(model.loss())
@@ -117,6 +129,31 @@ def test_chain_has_the_line_that_links(source):
     linked = f"app.py:{line('        self.parent = parent')} in __init__"
     assert source.of(trace, chain=True) == (linked,)
     assert source.of(trace) == ()  # an assigned attribute is no container
+
+
+@pytest.mark.parametrize(
+    ("trace", "told", "function"),
+    [
+        (
+            [MODULE, Hop(".meter", "app.Meter"), Hop(".trend", "torch.Tensor")],
+            "        self.trend = 0.9 * self.trend + loss",
+            "smooth",
+        ),
+        (
+            [Hop("local meter in main()", "app.Meter"), Hop(".state", "torch.Tensor")],
+            "        x, self.state = cell(x, self.state)",
+            "step",
+        ),
+        (
+            [MODULE, Hop(".curve", "numpy.ndarray")],
+            "    curve = points if curve is None else join([curve, points])",
+            "extend",
+        ),
+    ],
+)
+def test_one_object_has_the_line_that_makes_it_anew_of_itself(source, trace, told, function):
+    assert source.of(trace, whole=True) == (f"app.py:{line(told)} in {function}",)
+    assert source.of(trace) == ()  # of a container it is no addition
 
 
 def test_many_lines_and_unknown_names_tell_nothing(source):
