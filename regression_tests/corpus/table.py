@@ -20,8 +20,9 @@ HEAD = ("set", "runs", "leaks", "found", "suspected", "named", *_ASKED, "calm", 
 LEGEND = """
 Of the leaks that the key knows, **found** are accused as a leak and **suspected** with less;
 **named** says that some finding is of the leak. Holder, phase, start and line: right of those that
-the key has; a line that makes what leaks, or one that keeps it. **Calm** runs leak nothing; **accused** are those of them with a finding. **Strangers**
-are findings of leaking runs that are no leak of the key.
+the key has; a line that makes what leaks, or one that keeps it. **Calm** runs leak nothing;
+**accused** are those of them with a finding. **Strangers** are findings of leaking runs that are no
+leak of the key.
 """
 
 
