@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from leakguard.model.births import Birthplace, Cohort
@@ -132,7 +132,7 @@ def _is_steady(cohorts: Sequence[Cohort], first: int, rounds: int, taken: Sequen
     known = [cohort for cohort in cohorts if cohort.round >= first]
     old = [cohort for cohort in known if _end(cohort) <= rounds - YOUNG]
     fewest = min(_ENOUGH_SAMPLES, max((rounds - YOUNG - first) // 2, _FEWEST_OF_FEW))
-    if _as_many(old) < fewest:
+    if _as_many(old, taken) < fewest:
         return False
     left = _by_time(known, first, rounds, taken)
     thirds = [math.fsum(part) for part in _thirds(left)]
@@ -157,17 +157,19 @@ def _equal_samples(cohorts: Iterable[Cohort]) -> float:
     return whole / chance if chance else math.inf if whole else 0.0
 
 
-def _as_many(cohorts: Sequence[Cohort]) -> float:
+def _as_many(cohorts: Sequence[Cohort], taken: Sequence[int]) -> float:
     """Return how many equal rounds would be as uneven as these are (Kish, 1965).
 
     A few rounds may leave nearly all bytes, and others a trifle that does not make them regular.
-    What differs by the chance of sampling is not uneven.
+    What differs by the chance of sampling is not uneven, nor is a round of many generations.
     """
     by_round: defaultdict[int, list[Cohort]] = defaultdict(list)
     for cohort in cohorts:
+        each = max(generations(taken, cohort.round, _end(cohort)) / cohort.rounds, 1.0)
+        cohort = replace(cohort, bytes=cohort.bytes / each, error=cohort.error / each)
         by_round[cohort.round].append(cohort)
     sizes = [math.fsum(c.bytes for c in its) for its in by_round.values()]
-    by_chance = math.fsum(c.error**2 for c in cohorts)
+    by_chance = math.fsum(c.error**2 for its in by_round.values() for c in its)
     uneven = math.fsum(size**2 for size in sizes) - by_chance
     whole = math.fsum(sizes) ** 2
     return whole / uneven if uneven * len(sizes) > whole else float(len(sizes))

@@ -53,6 +53,14 @@ def test_last_third_that_rests_on_one_sample_is_not_steady(late, steady):
     assert residue([pool], 30).steady == steady
 
 
+@pytest.mark.parametrize("taken", [[1] * 12 + [16, 3, 29], [1] * 15], ids=["even", "uneven"])
+def test_rounds_that_stand_for_many_generations_leave_as_much_in_each(taken):
+    """Beside busy processes, few generations are measured after the first ones."""
+    sizes = [200_000] * 12 + [3_200_000, 600_000, 5_800_000]
+
+    assert residue([place(sizes, samples=1)], 15, taken).steady == (sum(taken) == 60)
+
+
 def test_full_deque_with_a_few_blocks_that_were_born_early_is_not_steady():
     """Some samples of its entries are heavy, and free lists handed out the old blocks again."""
     sampled = [
