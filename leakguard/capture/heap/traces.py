@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from contextvars import Context
 from itertools import pairwise
 from types import CellType, FunctionType
 from typing import Any, NamedTuple, Protocol
@@ -17,10 +18,11 @@ from leakguard.capture.heap.classes import (
     qualified_name,
 )
 from leakguard.capture.heap.graph import MAX_RECORD
-from leakguard.capture.heap.half_built import entries_of
+from leakguard.capture.heap.half_built import entries_of, is_blank
 from leakguard.capture.heap.hops import hop_name
 from leakguard.model.holder import ELEMENT, Hop
 
+_VARIABLE = "context variable "
 # Modules whose globals lead to the running event loop, and to all that it waits for.
 _EVENT_LOOPS = frozenset({"_asyncio", "asyncio", "asyncio.events", "asyncio.tasks"})
 # Of a longer trace, only the first _LONGEST_TRACE and the last _TAIL hops are shown.
@@ -80,19 +82,25 @@ def stable_name(graph: TraceNodes, node: int) -> str:
     (``__main__.trainer.loss_history``). For one that is reached from a running function or a
     thread, the name begins at the first instance of a class of the program
     (``package.Trainer.loss_history``), if there is one. So it does for one that is reached from an
-    event loop, if the instance is not one of many tasks or callbacks.
+    event loop, if the instance is not one of many tasks or callbacks; a context variable is a
+    beginning as well.
     """
     steps = steps_to(graph, node)
-    first = next((i for i, step in enumerate(steps) if is_program_class(type(step.item))), None)
+    first = next((i for i, step in enumerate(steps) if _may_begin(step)), None)
     chain = graph.chain_to(node)
     passing = not graph.is_namespace_root(chain[0]) or graph.root_name(chain[0]) == "threading"
     if first is not None and graph.root_name(chain[0]) in _EVENT_LOOPS:
         found = (at for at in chain if graph.object_at(at) is steps[first].item)
         passing = graph.is_alone(next(found))
     if passing and first is not None and first < len(steps) - 1:
-        anchor = qualified_name(type(steps[first].item))
+        is_variable = steps[first].name.startswith(_VARIABLE)
+        anchor = steps[first].name if is_variable else qualified_name(type(steps[first].item))
         return _joined([anchor, *(step.stable for step in steps[first + 1 :])])
     return _joined([step.stable for step in steps])
+
+
+def _may_begin(step: Step) -> bool:
+    return step.name.startswith(_VARIABLE) or is_program_class(type(step.item))
 
 
 def name_along(graph: TraceNodes, chain: Sequence[int], start: str) -> str:
@@ -116,10 +124,12 @@ def steps_along(
 ) -> list[Step]:
     """Return the named steps down a chain of nodes that begins with ``first``."""
     steps = [first]
-    local_values = None
+    local_values, variables = None, _variables_on(graph, chain)
     for above, below in pairwise(chain):
         holder, held = graph.object_at(above), graph.object_at(below)
-        if derives(type(holder), threading.local) and type(held) is dict:
+        if below in variables:
+            name = variables[below]
+        elif derives(type(holder), threading.local) and type(held) is dict:
             local_values, name = held, ""
         elif holder is local_values:  # the values of one thread; which thread is not shown
             name = ""
@@ -130,6 +140,26 @@ def steps_along(
         through_namespace = name == ""
         steps.append(Step(name, held, ELEMENT if _is_passing_key(name, holder) else name))
     return _without_repeats(_readable(steps))
+
+
+def _variables_on(graph: TraceNodes, chain: Sequence[int]) -> dict[int, str]:
+    """Return the names of the steps from a context to the value of a variable, by their nodes.
+
+    Between the two lie nodes of a tree, without a name.
+    """
+    names: dict[int, str] = {}
+    for at, node in enumerate(chain):
+        context = graph.object_at(node)
+        if type(context) is not Context or is_blank(context):
+            continue
+        values = {id(value): variable.name for variable, value in context.items()}
+        inside = list(chain[at + 1 :])
+        found = (i for i, below in enumerate(inside) if id(graph.object_at(below)) in values)
+        value = next(found, None)
+        if value is not None:
+            names |= dict.fromkeys(inside[:value], "")
+            names[inside[value]] = f"{_VARIABLE}{values[id(graph.object_at(inside[value]))]}"
+    return names
 
 
 def _is_passing_key(name: str, holder: Any) -> bool:

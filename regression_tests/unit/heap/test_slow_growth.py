@@ -211,3 +211,18 @@ def test_what_looks_remember_is_in_no_census_and_what_the_program_packs_is():
     own += [array("q", range(1000)) for _ in range(50)]
     assert counted() == before + 50
     assert len(columns) == 50
+
+
+@each_engine
+def test_values_of_a_kept_context_have_the_name_of_their_variable(engine: Engine) -> None:
+    rows: contextvars.ContextVar[list[Ticket]] = contextvars.ContextVar("rows")
+    kept: list[contextvars.Context] = []
+
+    def step(number: int) -> None:
+        context = contextvars.Context()
+        context.run(rows.set, [Ticket() for _ in range(10 * number)])
+        kept[:] = [context]
+
+    found = _looks(engine, step, rounds=4)[-1].holders
+    (told,) = (holder for holder in found if holder.element == f"{__name__}.Ticket")
+    assert told.path.endswith("[*] → context variable rows[*]")
