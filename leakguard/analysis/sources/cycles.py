@@ -12,9 +12,9 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
-from leakguard.analysis.case import Case
+from leakguard.analysis.case import Case, slope
 from leakguard.analysis.class_owner import is_users
 from leakguard.analysis.contribution import made_in
 from leakguard.analysis.facts.fix import BreakCycle
@@ -22,7 +22,14 @@ from leakguard.analysis.facts.harmless import CycleCost
 from leakguard.analysis.facts.measured import FreedInCycles, LeftInCycles
 from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.timeline import count_reader
-from leakguard.analysis.tolerance import MATERIAL_BYTES, OWN_SHARE, REPEATED, SEEN_AGAIN, SEEN_ONCE
+from leakguard.analysis.tolerance import (
+    FEWEST_LOOKS,
+    MATERIAL_BYTES,
+    OWN_SHARE,
+    REPEATED,
+    SEEN_AGAIN,
+    SEEN_ONCE,
+)
 from leakguard.model import Collection, Snapshot
 from leakguard.model.holder import Hop
 from leakguard.model.series import Series
@@ -50,9 +57,16 @@ def cycles(case: Case) -> list[Growth]:
 
 
 def switched_off(case: Case) -> bool:
-    """Return True when the program had automatic collection off at each generation's end."""
+    """Return True when the program had automatic collection off at the last generations' ends."""
+    return _off_since(case) is not None
+
+
+def _off_since(case: Case) -> int | None:
+    """Return the first generation of the last ones at whose ends the collector was off."""
     series = case.timeline.metric("gc_enabled")
-    return bool(series.values) and not any(series.values)
+    ends = reversed(list(zip(series.generations, series.values, strict=True)))
+    off = [generation for generation, _ in takewhile(lambda end: not end[1], ends)]
+    return off[-1] if len(off) >= min(FEWEST_LOOKS, len(series)) > 0 else None
 
 
 def _lead(snapshot: Snapshot, least: float = 0) -> str | None:
@@ -92,7 +106,8 @@ def _own_drops(case: Case, name: str, freeing: list[Snapshot]) -> int:
     series = case.timeline.best_series(name, count_reader(name))
     each = _rate(_until(series, freeing[0])) or 0.0
     drops = 0
-    points = zip(series.generations, series.values, strict=True)
+    off = _off_since(case) or 0
+    points = [p for p in zip(series.generations, series.values, strict=True) if p[0] >= off]
     for (at, earlier), (then, later) in pairwise(points):
         if later < OWN_SHARE * each * (then - at):
             drops += REPEATED
@@ -103,7 +118,10 @@ def _own_drops(case: Case, name: str, freeing: list[Snapshot]) -> int:
 
 def _own_full_collections(case: Case) -> int:
     """Return how many full collections of the run were not made by the guard."""
-    values = case.timeline.metric("gc_full_collections").values
+    series, off = case.timeline.metric("gc_full_collections"), _off_since(case)
+    values = [
+        v for at, v in zip(series.generations, series.values, strict=True) if at >= (off or 0)
+    ]
     ours = sum(s.collection is not None and not s.collection.left for s in case.run.snapshots)
     return int(values[-1] - values[0]) - ours if values else 0
 
@@ -143,12 +161,16 @@ def _growth(case: Case, name: str, freeing: list[Snapshot]) -> Growth:
     freed = sum(collection.types.get(name, 0) for collection in collections)
     size = sum(collection.bytes or 0 for collection in collections)
     whole = case.timeline.best_series(name, count_reader(name))
-    before = _until(whole, freeing[0])
+    before, off = _until(whole, freeing[0]), _off_since(case) or 0
+    started = _started_at(whole)
     if _own_drops(case, name, freeing):
         phase, rate = made_in(case.run, name, count_reader(name))
     else:
-        phase, rate = case.type_share(name).main_phase(), _rate(before)
-    piled_up = case.judge(before, integer=True).grows
+        phase, rate = case.type_share(name).main_phase(), _rate(before, off)
+    # Nothing but the collector frees them: where it is off, two counts show that they pile up.
+    late = [value for at, value in zip(before.generations, before.values, strict=True) if at >= off]
+    piles_up = off > 0 and len(late) > 1 and late[-1] > late[0]
+    piled_up = piles_up or case.judge(before, integer=True).grows
     found = Evidence("collector", FreedInCycles(name, freed, size, len(freeing)))
     if all(collection.left for collection in collections):
         freed, size = collections[-1].types.get(name, 0), collections[-1].bytes or 0
@@ -163,7 +185,8 @@ def _growth(case: Case, name: str, freeing: list[Snapshot]) -> Growth:
         pattern="sawtooth",
         rate=rate,
         bytes_rate=None if rate is None or not freed else size / freed * rate,
-        since=_started_at(whole),
+        # Looks may be far apart: what came since the collector is off may have come at once.
+        since=started if started is None or not off else min(started, off),
         counts=tuple(map(int, before.values)),
         phase=phase,
         path=way,
@@ -190,9 +213,12 @@ def _way(collections: Sequence[Collection], name: str) -> tuple[Hop, ...]:
     return next((way for c in collections if (way := c.cycles.get(name))), ())
 
 
-def _rate(before: Series) -> float | None:
-    rounds = before.generations[-1] - before.generations[0] if before.generations else 0
-    return (before.values[-1] - before.values[0]) / rounds if rounds > 0 else None
+def _rate(before: Series, off: int = 0) -> float | None:
+    """Return the objects per generation, since generation ``off`` if two looks saw them then."""
+    points = list(zip(before.generations, before.values, strict=True))
+    late = [point for point in points if point[0] >= off]
+    at, values = zip(*(late if len(late) > 1 else points), strict=True) if points else ((), ())
+    return slope(at, values) if len(set(at)) > 1 else None
 
 
 def _started_at(whole: Series) -> int | None:

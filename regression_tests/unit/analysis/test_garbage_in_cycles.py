@@ -75,3 +75,40 @@ def test_what_is_garbage_while_the_loop_goes_on_was_not_let_go_of_after_it():
     holders = {4: tree("local root in main()", 4), COLLECTED: tree(NO_ROOT, 600)}
     (finding,) = diagnose(told(PILED, holders=holders)).findings
     assert (finding.kind, finding.type) == ("cycles", NODE)
+
+
+@pytest.mark.parametrize(("off", "kinds"), [(36, ["cycles"]), (None, [])])
+def test_garbage_since_the_collector_was_switched_off_is_told_whatever_it_freed_before(off, kinds):
+    """Until then the counts fall to nothing; at the last look the guard collects."""
+    shots = []
+    for generation in range(1, 91):
+        is_off = off is not None and generation >= off
+        left = MADE * (generation - off + 1) if is_off else 0
+        looked = generation in (2, 3, 4, 12, 46, 90)
+        metrics = {
+            "rss": 60 * MB + SIZE // MADE * left,
+            "heap_in_use": 5 * MB,
+            "python_in_use": 10 * MB + SIZE // MADE * left,
+            "gc_enabled": int(not is_off),
+            "gc_full_collections": min(generation, off or generation) // 5,
+        }
+        shots.append(
+            Snapshot(
+                generation,
+                f"Gen {generation}: End of generation",
+                "generation",
+                generation=generation,
+                metrics=metrics,
+                census=Census({NODE: TypeCount(left, 56 * left)}) if looked else None,
+                collection=Collection(left, bytes=SIZE // MADE * left, types={NODE: left})
+                if generation == 90 and left
+                else None,
+                cost=Cost(0.01, int(looked)),
+            )
+        )
+    findings = diagnose(Run(RunInfo(), tuple(shots), finished=True)).findings
+    assert [finding.kind for finding in findings] == kinds
+    for finding in findings:
+        assert (finding.verdict, finding.type, finding.started_at) == ("leak", NODE, off)
+        assert finding.count_per_generation == MADE
+        assert "gc.disable()" in finding.fix
