@@ -8,6 +8,7 @@ from collections.abc import Container, Iterable
 from dataclasses import dataclass, replace
 from itertools import chain
 
+from leakguard.analysis.held import one_a_name
 from leakguard.analysis.live_totals import LiveTotals, Rise, functions_of
 from leakguard.analysis.maker import Calls, frame_of, live_since, maker, phase_of_most
 from leakguard.analysis.tolerance import (
@@ -97,7 +98,7 @@ class RunBirths:
         self._looks = {
             holder.path: (snapshot, holder.born)
             for snapshot in run.snapshots
-            for holder in reversed(snapshot.holders)  # of two holders at one path, use the first
+            for holder in one_a_name(snapshot.holders)
             if holder.born
         }
         self._known: dict[str, Birth | None] = {}

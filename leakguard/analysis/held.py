@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 from leakguard.analysis.knowledge.places import with_bound
 from leakguard.analysis.timeline import Timeline
 from leakguard.model import Holder
+from leakguard.model.holder import ELEMENT
 
 #: A generation, and the containers that the look at its end found, largest first.
 Look: TypeAlias = "tuple[int, tuple[Holder, ...]]"
@@ -33,13 +36,46 @@ def looks_at_holders(timeline: Timeline) -> list[Look]:
         ended = snapshot.generation if snapshot.moment == "generation" else ended
         if snapshot.moment == "generation" or snapshot.generation is None:
             add(ended, snapshot.holders)
-    return [(g, _one_a_path(holders)) for g, holders in sorted(found.items())]
+    return [(g, one_a_name(holders)) for g, holders in sorted(found.items())]
 
 
-def _one_a_path(holders: tuple[Holder, ...]) -> tuple[Holder, ...]:
-    """Return one holder per path, the first, which is the largest; with bounds that are known."""
-    first = {holder.path: holder for holder in reversed(holders)}
-    return tuple(map(with_bound, reversed(first.values())))
+def one_a_name(holders: tuple[Holder, ...]) -> tuple[Holder, ...]:
+    """Return one holder per path, with bounds that are known.
+
+    Containers of several objects of one class may have one name: they are told as one.
+    """
+    alike: dict[str, list[Holder]] = {}
+    for holder in holders:
+        alike.setdefault(holder.path, []).append(holder)
+    return tuple(with_bound(together(its)) for its in alike.values())
+
+
+def together(alike: Sequence[Holder]) -> Holder:
+    """Return the first of holders of one name, with what all of those of its element keep.
+
+    One tensor may be told twice: as an object, and as the holder of its graph.
+    """
+    first = alike[0]
+    same = [holder for holder in alike if holder.element == first.element]
+    if len(same) == 1 or first.graph_nodes or not first.path.endswith(ELEMENT):
+        return first
+
+    def whole(number: Callable[[Holder], int | None]) -> int | None:
+        known = [number(holder) for holder in same]
+        return None if None in known else sum(filter(None, known))
+
+    return replace(
+        first,
+        entries=sum(holder.entries for holder in same),
+        before=whole(lambda holder: holder.before),
+        streak=min(holder.streak for holder in same),
+        capacity=whole(lambda holder: holder.capacity),
+        bytes=whole(lambda holder: holder.bytes),
+        retained_bytes=whole(lambda holder: holder.retained_bytes),
+        device_bytes=whole(lambda holder: holder.device_bytes),
+        containers=whole(lambda holder: holder.containers),
+        born=tuple(place for holder in same for place in holder.born),
+    )
 
 
 def first_seen(looks: list[Look]) -> dict[str, tuple[int, int]]:

@@ -533,3 +533,15 @@ def test_rest_of_memory_is_of_the_holder_that_keeps_about_as_much_of_the_loop(ro
     (rest,) = (f for f in report.findings if f.held_by != "app.kept[*]")
     assert (rest.verdict == "leak", rest.held_by == hooks.path) == (told, told)
     assert (rest.created_at == "train.py:9 in f9") is told
+
+
+@pytest.mark.parametrize(("element", "kept"), [("app.Frame", 2 * MB), ("str", MB)])
+def test_containers_of_several_objects_of_one_class_are_told_as_one(element, kept):
+    """Four books of orders, each with its own list: their paths have one name."""
+    one = holder("app.Book.asks[*]", birthplace(7, [MB] * ROUNDS))
+    other = replace(one, element=element, born=(birthplace(7, [MB] * ROUNDS),))
+    report = diagnose(run(one, other, gains=2 * MB))
+
+    finding = next(f for f in report.findings if f.held_by == "app.Book.asks[*]")
+    assert finding.bytes_per_generation == pytest.approx(kept, rel=0.1)
+    assert finding.created_at == "train.py:7 in f7"

@@ -101,7 +101,7 @@ _KEEPERS: dict[str, tuple[Callable[[Any], object], str]] = {
     "ordered": (lambda t: collections.OrderedDict(a=t), "kept_in_c.kept['a']"),
     "partial": (lambda t: functools.partial(print, t), "kept_in_c.kept.args[*]"),
     "future": (_future, "kept_in_c.kept → part of _asyncio.Future[*]"),
-    "context": (_context, "kept_in_c.kept → part of _contextvars.Context"),
+    "context": (_context, "kept_in_c.kept → context variable kept"),
     "parser": (_parser, "kept_in_c.kept → part of pyexpat.xmlparser"),
     "default": (
         lambda t: contextvars.ContextVar("kept", default=(t,)),
