@@ -127,14 +127,25 @@ def as_counted(container: Growth, entries: Growth | None) -> Growth:
     """Return a container that one look saw, with no more new entries than objects were counted.
 
     Of one look, it is births that tell the share of the entries that the loop made; the count of
-    their type is exact.
+    their type is exact. What is gained since late in the run is compared with what came since then.
     """
     judged, rate = container.judged, container.rate or 0.0
-    most = rate if entries is None else entries.rate or 0.0
+    most = rate if entries is None else max(entries.rate or 0.0, _came(entries, container.since))
     if judged is None or len(judged.series) > 1 or not 0 < most < rate:
         return container
     size = None if container.bytes_rate is None else container.bytes_rate * most / rate
     return replace(container, rate=most, bytes_rate=size)
+
+
+def _came(entries: Growth, since: int | None) -> float:
+    """Return how many objects of a type came in each generation since ``since``; 0 if unknown."""
+    if entries.judged is None or since is None:
+        return 0.0
+    series = entries.judged.series
+    points = list(zip(series.generations, series.values, strict=True))
+    before = [point for point in points if point[0] < since][-1:]
+    (_, first), (last, after) = (before or points)[0], points[-1]
+    return (after - first) / max(last - since + 1, 1)
 
 
 def is_bystander(container: Growth, group: Sequence[Growth]) -> bool:

@@ -49,8 +49,10 @@ def _mappings(asked: MetricAsked) -> bool | None:
 
 
 def _bytes(asked: MetricAsked) -> bool | None:
-    """Rows and cleared growth of the same phase explain as many bytes."""
+    """Rows and cleared growth of the same phase explain as many bytes, and no more mappings do."""
     ledger, growth = asked
+    if any(is_mapping(growing.type) for growing in ledger.of("type")):
+        return None
     enough = ledger.named_bytes(growth.phase) >= MAJORITY * (growth.rate or 0.0)
     return (growth.name in _MAPPED | _SHARED and enough) or None
 

@@ -45,3 +45,16 @@ def test_container_of_one_look_gains_no_more_than_was_counted(counted, looks, ra
     entries = None if counted is None else Growth("type", "app.Env", "instances", rate=counted)
     found = as_counted(kept, entries)
     assert (found.rate, found.bytes_rate) == (rate, 100 * rate)
+
+
+def test_container_that_began_late_is_compared_with_what_came_since_then():
+    """Over the whole run, fewer texts came in each generation than the container gained late."""
+    at, counts = (2, 42, 72, 110), (33_800.0, 34_250.0, 41_750.0, 51_250.0)
+    texts = Case(run()).judge(Series("str", "count", at, counts), integer=True)
+    entries = Growth("type", "str", "container", rate=13.0, judged=texts)
+    once = Case(run()).judge(Series("app.tail[*]", "count", (110,), (17_000.0,)), integer=True)
+    kept = Growth(
+        "container", "app.tail[*]", "container", rate=242.0, bytes_rate=2e4, since=43, judged=once
+    )
+    assert as_counted(kept, entries).rate == 242.0
+    assert as_counted(replace(kept, since=2), entries).rate == pytest.approx(160, rel=0.01)

@@ -135,6 +135,20 @@ def test_shared_memory_that_stays_mapped_is_reported_with_its_fix():
     assert "unlink()" in shared[0].fix
 
 
+@pytest.mark.parametrize("mappings", [0, 1])
+def test_shared_memory_beside_as_large_a_leak_of_objects_is_that_of_mappings_that_become_more(
+    mappings,
+):
+    told = RunStory()
+    for n in range(1, 21):
+        more = {"rss": 4 * MB, "rss_shared": 2 * MB, "heap_in_use": 2 * MB}
+        metrics = {name: value + n * more.get(name, 0) for name, value in BASE.items()}
+        counts = {"app.Order": 10 * n, "mmap.mmap": 5 + mappings * n}
+        told.generation(work=State(metrics, counts, {"app.Order": 2 * MB * n, "mmap.mmap": 500}))
+    shared = [f for f in diagnose(told.run()).findings if f.kind == "native"]
+    assert [f.bytes_per_generation for f in shared] == [2 * MB] * mappings
+
+
 @pytest.mark.parametrize(("mapped", "verdict"), [(0, "stable"), (2 * MB, "leak")])
 def test_shared_pages_of_a_segment_that_was_mapped_once_are_no_leak(mapped, verdict):
     base = {**BASE, "vms": 9_000 * MB}
