@@ -11,7 +11,7 @@ from leakguard.capture.births import Belonging, Survivor, Survivors, scaled, thi
 from leakguard.capture.heap.classes import qualified_name
 from leakguard.capture.heap.graph import Graph
 from leakguard.capture.heap.initializers import Initializers
-from leakguard.capture.heap.path_tree import KEY, NO_NODE
+from leakguard.capture.heap.path_tree import ELEMENT, KEY, NO_NODE
 from leakguard.model.births import Birthplace
 
 #: Takes the address at which the memory of an array or tensor begins. Returns the object that
@@ -145,7 +145,7 @@ class HeldSurvivors:
         """Assign each survivor to the outermost container around it that grew and gains survivors.
 
         If there is none, take the outermost that grew between looks, else the outermost that gains,
-        else the buffer that it is: a larger one may have taken the place of others.
+        else the buffer with a name that it is: a larger one may have taken the place of others.
         """
         found = self._all
         ways = self._graph.ways([node for node, _ in found], self._containers)
@@ -167,7 +167,7 @@ class HeldSurvivors:
             if chosen:
                 path, entry = chosen[0]
                 self._by_path[path].append(_OfEntry(node, block, entry))
-            elif itself in self._buffers:
+            elif itself in self._buffers and self._kinds[itself] != ELEMENT:
                 self._by_path[itself].append(_OfEntry(node, block, node))
 
     @staticmethod
