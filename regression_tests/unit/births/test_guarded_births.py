@@ -127,7 +127,7 @@ def test_text_that_one_look_saw_grow_is_told_beside_a_larger_leak_unless_it_is_c
 @needs_births
 def test_large_entries_of_a_list_are_no_holders_beside_it(tmp_path):
     keeps = LOOP.replace("[bytes(400) for _ in range(300)])", "bytes(300_000))")
-    run = played(tmp_path, keeps.replace("generations(12)", "generations(4)"))
+    run = played(tmp_path, keeps.replace("generations(12)", "generations(2)"))
 
     looks = [[h.path for h in s.holders if "kept" in h.path] for s in run.snapshots if s.holders]
     assert looks and all(paths == ["__main__.kept[*]"] for paths in looks)
