@@ -158,6 +158,15 @@ def holder_of_rest(case: Case, growth: Growth, told: Collection[str]) -> Holder 
     return _holder_of_gain(case, growth, kept)
 
 
+def mapping_behind(holder: Holder) -> str | None:
+    """Return the type of the mappings that a holder's entries are, or keep; None if there are none.
+
+    A view of a mapping keeps it.
+    """
+    types = (holder.element, *(hop.type for hop in holder.onward))
+    return next(filter(is_mapping, types), None)
+
+
 def _holder_of_gain(
     case: Case, growth: Growth, kept: Callable[[Holder], int], *, on_device: bool = False
 ) -> Holder | None:
@@ -184,7 +193,7 @@ def holder_of_mappings(case: Case) -> Growth | None:
     What an object maps is no part of its size, so only their number tells.
     """
     holders = case.held[-1][1] if case.held else ()
-    found = [h for h in holders if is_mapping(h.element) and _is_unbounded(h)]
+    found = [h for h in holders if mapping_behind(h) is not None and _is_unbounded(h)]
     most = max(found, key=lambda holder: holder.entries, default=None)
     return None if most is None else _unproven(case, most)
 

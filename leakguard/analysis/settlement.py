@@ -19,7 +19,7 @@ from leakguard.analysis.facts.fix import Remedy
 from leakguard.analysis.facts.harmless import Harmless
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.healthy import ended, filling_container, filling_gauge, held_more
-from leakguard.analysis.holders import holder_of_mappings
+from leakguard.analysis.holders import holder_of_mappings, mapping_behind
 from leakguard.analysis.knowledge import is_mapping
 from leakguard.analysis.ledger import RunLedger
 from leakguard.analysis.live_memory import levelled_off
@@ -119,14 +119,16 @@ def _mapped(ledger: RunLedger, row: LedgerRow) -> LedgerRow:
     holder = holder_of_mappings(ledger.case)
     if holder is None:
         return row
-    return replace(row, lead=replace(row.lead, type=holder.type), container=holder)
+    kept = None if holder.holder is None else mapping_behind(holder.holder)
+    return replace(row, lead=replace(row.lead, type=kept or holder.type), container=holder)
 
 
 def _mapping_in(row: LedgerRow) -> str | None:
     """Return the type of the mappings that the objects of a row are, or keep; None if none."""
+    if is_mapping(row.lead.type):
+        return row.lead.type
     holder = None if row.container is None else row.container.holder
-    types = (row.lead.type, *(hop.type for hop in (holder.onward if holder else ())))
-    return next(filter(is_mapping, types), None)
+    return None if holder is None else mapping_behind(holder)
 
 
 def _live_memory(ledger: RunLedger) -> None:

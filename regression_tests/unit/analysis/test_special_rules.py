@@ -8,6 +8,7 @@ import pytest
 
 from leakguard import diagnose
 from leakguard.model import Holder, Run, Site, Snapshot, TypeCount
+from leakguard.model.holder import Hop
 from leakguard.model.snapshot import Collection
 from leakguard.testing import RunStory, State
 
@@ -133,6 +134,15 @@ def test_shared_memory_that_stays_mapped_is_reported_with_its_fix():
     shared = [f for f in diagnose(run).findings if f.type == "shared memory"]
     assert [(f.kind, f.verdict, f.phase) for f in shared] == [("native", "leak", "work")]
     assert "unlink()" in shared[0].fix
+
+
+def test_shared_memory_whose_mappings_are_kept_by_views_has_the_holder_of_the_views():
+    run = story(rss=2 * MB, rss_shared=2 * MB)
+    way = (Hop(".base", "memoryview"), Hop(".obj", "mmap.mmap"))
+    views = Holder("app.pinned[*]", "numpy.ndarray", 20, onward=way)
+    seen = tuple(replace(s, holders=(views,)) for s in run.snapshots)
+    shared = [f for f in diagnose(replace(run, snapshots=seen)).findings if f.kind == "native"]
+    assert [(f.held_by, f.type) for f in shared] == [("app.pinned[*]", "mmap.mmap")]
 
 
 @pytest.mark.parametrize("mappings", [0, 1])
