@@ -84,9 +84,11 @@ class HeldSurvivors:
         self._all = self._found(memory_at)
         self._share()
 
-    def paths(self) -> list[int]:
-        """Return the paths that gain survivors, those with the most bytes first."""
-        return sorted(self._by_path, key=lambda path: -self._bytes(self._by_path[path]))
+    def paths(self) -> tuple[list[int], list[int]]:
+        """Return the containers and the buffers that gain survivors, most bytes first."""
+        ranked = sorted(self._by_path, key=lambda path: -self._bytes(self._by_path[path]))
+        buffers = [path for path in ranked if path in self._buffers]
+        return [path for path in ranked if path not in self._buffers], buffers
 
     def born(self, path: int) -> tuple[Birthplace, ...]:
         """Return where the survivors that a path gains were made."""

@@ -166,7 +166,8 @@ class _Questions:
         kept = self._survivors = self._kept(survivors, grown)
         on_devices = self._devices.by_path(self._are_containers())
         large = [path for path, size in on_devices.most_common() if size >= _WORTH_NAMING]
-        chosen = self._chosen(grown, suspects, [] if kept is None else kept.paths(), large)
+        gaining = ([], []) if kept is None else kept.paths()
+        chosen = self._chosen(grown, suspects, (*gaining, large))
         members = self._graph.members([path for path, _ in chosen])
         measured = self._graph.retained([(nodes, False) for nodes in members])
         ranked = sorted(
@@ -260,8 +261,7 @@ class _Questions:
         self,
         grown: Sequence[PathGrowth],
         suspects: Sequence[str],
-        gaining: Sequence[int],
-        on_devices: Sequence[int],
+        rankings: Sequence[Sequence[int]],
     ) -> list[tuple[int, PathGrowth | None]]:
         below = self._paths.below
         ranked = sorted(grown, key=lambda change: (change.growth.rest, -below[change.path]))
@@ -275,7 +275,7 @@ class _Questions:
         chosen: dict[int, PathGrowth | None] = {g.path: g for g in islice(others, self._limit)}
         for path in self._holder_nodes(suspects):
             chosen.setdefault(path, None)
-        for ranking in (gaining, on_devices):
+        for ranking in rankings:
             own = (path for path in ranking if self._is_programs(self._paths.sample[path]))
             for path in islice(own, self._limit):
                 chosen.setdefault(path, None)
