@@ -125,6 +125,8 @@ def _by_births(case: Case, seen: History) -> Growth | None:
     share = case.births.share_of_loop(holder.path, birth.kept_by(holder) or born)
     known = container.since is not None or (len(seen) > 1 and (container.rate or 0.0) > 0)
     is_full = container.bound is not None and holder.entries >= container.bound
+    if is_full and holder.containers == 1:  # a window of the last generations
+        return None
     return replace(
         container,
         bound=None if is_full else container.bound,

@@ -535,6 +535,17 @@ def test_rest_of_memory_is_of_the_holder_that_keeps_about_as_much_of_the_loop(ro
     assert (rest.created_at == "train.py:9 in f9") is told
 
 
+@pytest.mark.parametrize(("containers", "told"), [(1, []), (4, ["app.last[*]"])])
+def test_one_full_deque_is_a_window_however_long_and_many_full_ones_are_more_and_more(
+    containers, told
+):
+    """It has the last ten of sixteen generations, each as much as the others."""
+    window = holder("app.last[*]", birthplace(7, [0] * 6 + [MB] * 10))
+    full = replace(window, entries=10, capacity=10, containers=containers)
+    report = diagnose(run(full, gains=10_000))
+    assert [f.held_by for f in report.findings if f.held_by] == told
+
+
 @pytest.mark.parametrize(("element", "kept"), [("app.Frame", 2 * MB), ("str", MB)])
 def test_containers_of_several_objects_of_one_class_are_told_as_one(element, kept):
     """Four books of orders, each with its own list: their paths have one name."""
