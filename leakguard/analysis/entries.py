@@ -139,7 +139,7 @@ def as_counted(container: Growth, entries: Growth | None) -> Growth:
 
 def _came(entries: Growth, since: int | None) -> float:
     """Return how many objects of a type came in each generation since ``since``; 0 if unknown."""
-    if entries.judged is None or since is None:
+    if entries.judged is None or since is None or not len(entries.judged.series):
         return 0.0
     series = entries.judged.series
     points = list(zip(series.generations, series.values, strict=True))

@@ -47,10 +47,10 @@ def one_a_name(holders: tuple[Holder, ...]) -> tuple[Holder, ...]:
     alike: dict[str, list[Holder]] = {}
     for holder in holders:
         alike.setdefault(holder.path, []).append(holder)
-    return tuple(with_bound(together(its)) for its in alike.values())
+    return tuple(with_bound(_as_one(its)) for its in alike.values())
 
 
-def together(alike: Sequence[Holder]) -> Holder:
+def _as_one(alike: Sequence[Holder]) -> Holder:
     """Return the first of holders of one name, with what all of those of its element keep.
 
     One tensor may be told twice: as an object, and as the holder of its graph.

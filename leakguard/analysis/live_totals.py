@@ -124,19 +124,24 @@ def _apart(live: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
 
 def functions_of(places: Iterable[Birthplace]) -> dict[Code, list[Birthplace]]:
     """Return the birthplaces of each function of the program, the line of most bytes first."""
-    found: defaultdict[Code, list[Birthplace]] = defaultdict(list)
-    for place in sorted(places, key=lambda place: -place.bytes):
-        if place.place is not None:
-            file = place.place.rpartition(":")[0]
-            where = place.place if place.function is None else f"{file} {place.function}"
-            found[where, place.phase, place.native].append(place)
-    return found
+    return _grouped((place for place in places if place.place is not None), _function)
+
+
+def _function(place: Birthplace) -> str:
+    file, _, _ = (place.place or "").rpartition(":")
+    return str(place.place) if place.function is None else f"{file} {place.function}"
 
 
 def _lines_of(places: Iterable[Birthplace]) -> dict[Code, list[Birthplace]]:
+    return _grouped(places, lambda place: place.place or "")
+
+
+def _grouped(
+    places: Iterable[Birthplace], where: Callable[[Birthplace], str]
+) -> dict[Code, list[Birthplace]]:
     found: defaultdict[Code, list[Birthplace]] = defaultdict(list)
-    for place in places:
-        found[place.place or "", place.phase, place.native].append(place)
+    for place in sorted(places, key=lambda place: -place.bytes):
+        found[where(place), place.phase, place.native].append(place)
     return found
 
 

@@ -64,8 +64,8 @@ def switched_off(case: Case) -> bool:
 def _off_since(case: Case) -> int | None:
     """Return the first generation of the last ones at whose ends the collector was off."""
     series = case.timeline.metric("gc_enabled")
-    ends = reversed(list(zip(series.generations, series.values, strict=True)))
-    off = [generation for generation, _ in takewhile(lambda end: not end[1], ends)]
+    ends = takewhile(lambda end: not end[1], reversed(_points(series)))
+    off = [generation for generation, _ in ends]
     return off[-1] if len(off) >= min(FEWEST_LOOKS, len(series)) > 0 else None
 
 
@@ -106,8 +106,7 @@ def _own_drops(case: Case, name: str, freeing: list[Snapshot]) -> int:
     series = case.timeline.best_series(name, count_reader(name))
     each = _rate(_until(series, freeing[0])) or 0.0
     drops = 0
-    off = _off_since(case) or 0
-    points = [p for p in zip(series.generations, series.values, strict=True) if p[0] >= off]
+    points = _points(series, _off_since(case) or 0)
     for (at, earlier), (then, later) in pairwise(points):
         if later < OWN_SHARE * each * (then - at):
             drops += REPEATED
@@ -118,10 +117,8 @@ def _own_drops(case: Case, name: str, freeing: list[Snapshot]) -> int:
 
 def _own_full_collections(case: Case) -> int:
     """Return how many full collections of the run were not made by the guard."""
-    series, off = case.timeline.metric("gc_full_collections"), _off_since(case)
-    values = [
-        v for at, v in zip(series.generations, series.values, strict=True) if at >= (off or 0)
-    ]
+    series = case.timeline.metric("gc_full_collections")
+    values = [value for _, value in _points(series, _off_since(case) or 0)]
     ours = sum(s.collection is not None and not s.collection.left for s in case.run.snapshots)
     return int(values[-1] - values[0]) - ours if values else 0
 
@@ -168,8 +165,8 @@ def _growth(case: Case, name: str, freeing: list[Snapshot]) -> Growth:
     else:
         phase, rate = case.type_share(name).main_phase(), _rate(before, off)
     # Nothing but the collector frees them: where it is off, two counts show that they pile up.
-    late = [value for at, value in zip(before.generations, before.values, strict=True) if at >= off]
-    piles_up = off > 0 and len(late) > 1 and late[-1] > late[0]
+    late = _points(before, off)
+    piles_up = off > 0 and len(late) > 1 and late[-1][1] > late[0][1]
     piled_up = piles_up or case.judge(before, integer=True).grows
     found = Evidence("collector", FreedInCycles(name, freed, size, len(freeing)))
     if all(collection.left for collection in collections):
@@ -215,10 +212,15 @@ def _way(collections: Sequence[Collection], name: str) -> tuple[Hop, ...]:
 
 def _rate(before: Series, off: int = 0) -> float | None:
     """Return the objects per generation, since generation ``off`` if two looks saw them then."""
-    points = list(zip(before.generations, before.values, strict=True))
-    late = [point for point in points if point[0] >= off]
+    points, late = _points(before), _points(before, off)
     at, values = zip(*(late if len(late) > 1 else points), strict=True) if points else ((), ())
     return slope(at, values) if len(set(at)) > 1 else None
+
+
+def _points(series: Series, first: int = 0) -> list[tuple[int, float]]:
+    """Return the generations and the values of a series from generation ``first`` on."""
+    points = zip(series.generations, series.values, strict=True)
+    return [point for point in points if point[0] >= first]
 
 
 def _started_at(whole: Series) -> int | None:
