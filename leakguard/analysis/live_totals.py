@@ -77,8 +77,8 @@ class LiveTotals:
         """Return how a buffer with these births grew; None if it did not.
 
         ``buffers`` are the births of all buffers of the same look. The line, or else the function,
-        must have little else alive. Since a look that saw no more than half of it, each step
-        between two looks must have left about as much in each generation, or more.
+        must have little else alive. Since a look that saw no more than half of it, each later look
+        must have found about as much more for each generation, or more.
         """
         rises = (self._rise(buffer, buffers, grouped) for grouped in (_lines_of, functions_of))
         return next(filter(None, rises), None)
@@ -101,12 +101,11 @@ class LiveTotals:
             return None
         (first, least), (last, most) = live[0], live[-1]
         rate = (most - least) / max(last - first, 1)
-        steps = [(larger - size, later - ran) for (ran, size), (later, larger) in pairwise(live)]
-        goes_on = all(more >= MAJORITY * rate * ran > 0 for more, ran in steps)
-        if not goes_on or least > MAJORITY * most:
+        gained = _gained(live, MAJORITY * rate)
+        if len(gained) < FEWEST_LOOKS or least > MAJORITY * most:
             return None
         began = max(first - round(least / rate), 0)
-        return Rise(rate * _bytes(buffer) / all_, began, len(live))
+        return Rise(rate * _bytes(buffer) / all_, began, len(gained))
 
 
 def _apart(live: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
@@ -120,6 +119,23 @@ def _apart(live: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
         if ran <= NEARLY_ALL * kept[0][0]:
             kept.insert(0, (ran, total))
     return kept
+
+
+def _gained(live: Sequence[tuple[int, float]], least: float) -> list[tuple[int, float]]:
+    """Return the looks that each found ``least`` bytes a generation more; none if one did not.
+
+    A program may extend its buffer once in several generations. So an early look may find nothing
+    more: the next one has to make up for it.
+    """
+    early = (1 - NEARLY_ALL) * live[-1][0]
+    found = list(live[:1])
+    for ran, total in live[1:]:
+        before, size = found[-1]
+        if total - size >= least * (ran - before) > 0:
+            found.append((ran, total))
+        elif ran > early:
+            return []
+    return found
 
 
 def functions_of(places: Iterable[Birthplace]) -> dict[Code, list[Birthplace]]:

@@ -113,14 +113,14 @@ def _mapped(ledger: RunLedger, row: LedgerRow) -> LedgerRow:
     known, type_ = next((found for found in maps if found[1] is not None), (None, None))
     if known is not None:
         ledger.rows.remove(known)
-        keeps = None if known.container is None else known.container.holder
-        lead = replace(row.lead, type=type_, fix=Remedy(type_ or "", keeps))
-        return replace(row, lead=lead, container=known.container)
-    holder = holder_of_mappings(ledger.case)
-    if holder is None:
+    container = holder_of_mappings(ledger.case) if known is None else known.container
+    holder = None if container is None else container.holder
+    if type_ is None and holder is not None:
+        type_ = mapping_behind(holder)
+    if type_ is None:
         return row
-    kept = None if holder.holder is None else mapping_behind(holder.holder)
-    return replace(row, lead=replace(row.lead, type=kept or holder.type), container=holder)
+    lead = replace(row.lead, type=type_, fix=Remedy(type_, holder))
+    return replace(row, lead=lead, container=container)
 
 
 def _mapping_in(row: LedgerRow) -> str | None:

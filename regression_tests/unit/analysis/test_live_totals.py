@@ -93,6 +93,18 @@ def test_buffer_that_took_more_than_it_needs_may_rest_until_the_last_look():
     assert rise.rate == pytest.approx(8.2 * KB, rel=0.02)
 
 
+@pytest.mark.parametrize(
+    ("at_20", "at_40", "looks"), [(180, 330, 5), (88, 90, None)], ids=["grows", "is full"]
+)
+def test_buffer_that_is_extended_once_in_several_generations_may_rest_between_early_looks(
+    at_20, at_40, looks
+):
+    sizes = {1: 9, 2: 9, 4: 36, 8: 72, 20: at_20, 40: at_40}
+    buffer = line(7, at_40 * KB)
+    rise = totals(lambda at: [line(7, sizes[at] * KB)], tuple(sizes)).rise_of([buffer], [buffer])
+    assert (rise and rise.looks) == looks
+
+
 def test_buffers_of_one_line_share_its_rise_by_their_size():
     small, large = line(7, 640 * KB), line(7, 1_920 * KB)
     made = totals(lambda at: [line(7, at * 64 * KB)])
