@@ -121,10 +121,14 @@ def _rising_when_cut(
 
 
 def _explained(cleared: Sequence[Harmless], found: Sequence[Finding]) -> float:
-    """Return bytes per generation of filling and findings; infinite if a filling has no size."""
-    sizes = [c.bytes_per_generation for c in cleared if c.pattern == "filling"]
-    told = sum(finding.bytes_per_generation or 0.0 for finding in found)
-    return math.inf if None in sizes else told + sum(size or 0.0 for size in sizes)
+    """Return bytes per generation of healthy growth and findings.
+
+    It is infinite if a filling has no size.
+    """
+    if any(c.pattern == "filling" and c.bytes_per_generation is None for c in cleared):
+        return math.inf
+    healthy = sum(item.bytes_per_generation or 0.0 for item in cleared)
+    return healthy + sum(finding.bytes_per_generation or 0.0 for finding in found)
 
 
 def _rising_handles(case: Case, metric: str) -> HandlesMayLevelOff | None:

@@ -47,7 +47,8 @@ def _gauges(ledger: RunLedger) -> None:
 def _cycles(ledger: RunLedger) -> None:
     for growth in ledger.of("cycles"):
         if growth.healthy is not None:
-            ledger.cleared.append(Harmless(growth.name, growth.pattern, growth.healthy))
+            cost = Harmless(growth.name, growth.pattern, growth.healthy)
+            ledger.cleared.append(replace(cost, bytes_per_generation=growth.bytes_rate))
         else:
             ledger.rows.append(LedgerRow(growth, phase=growth.phase, bytes_rate=growth.bytes_rate))
 

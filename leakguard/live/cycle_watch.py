@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Set
 from dataclasses import dataclass, replace
 
-from leakguard.capture.heap.collector import program_collects
-
 # Garbage is collected after this many looks at the earliest, because only several looks show that
 # it grows. The last look of a run does not wait for them. Chosen.
 _LOOKS = 3
@@ -45,13 +43,11 @@ class CycleWatch:
 
         If watched classes have ``too_many`` instances, any notable amount of garbage is enough,
         because the collector may run by itself before more has piled up. The ``last`` look decides
-        by the garbage since the look before. If it is the only look and the program runs no
-        collector, it decides by all of the garbage.
+        by the garbage since the look before, or by all of it if it is the only look.
         """
         self._looks += 1
         if self._looks == 1:
-            alone = last and not program_collects()
-            self._objects, self._bytes = (0, 0) if alone else (objects, size)
+            self._objects, self._bytes = (0, 0) if last else (objects, size)
         ripe = self._looks >= _LOOKS or last
         self._piled = ripe and is_notable(objects - self._objects, size - self._bytes)
         self._too_many = too_many

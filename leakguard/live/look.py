@@ -274,7 +274,7 @@ class Looker:
 
     def _collect_if_called_for(self, found: Inspection, watch: CycleWatch) -> None:
         ways = found.cycles
-        if not ways or not watch.calls_for_collection(ways.keys()):
+        if ways is None or not watch.calls_for_collection(ways.keys()):
             return
         if may_collect():
             self._collect_cycles(ways, found.made_adrift, watch)

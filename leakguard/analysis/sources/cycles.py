@@ -34,6 +34,8 @@ from leakguard.model import Collection, Snapshot
 from leakguard.model.holder import Hop
 from leakguard.model.series import Series
 
+_PILES_UP = Evidence("count", "piled up")
+
 
 def cycles(case: Case) -> list[Growth]:
     """Return growth for the main class of what collections freed, if they freed much.
@@ -49,11 +51,14 @@ def cycles(case: Case) -> list[Growth]:
     name = max(known, key=known.count)
     freeing = [s for s, lead in zip(collected, leads, strict=True) if lead == name]
     watched = any(name in s.watched and s.watched[name].too_many for s in case.run.snapshots)
+    found = _growth(case, name, freeing)
     # Frameworks leave cycles of dicts and closures, which the collector frees: no leak.
-    is_programs = is_users(name) or watched
-    if not is_programs or (not watched and _is_taken(case, name, freeing)):
-        return [_cost(case, name, collected)]
-    return [_growth(case, name, freeing)]
+    healthy = not is_users(name) or _is_taken(case, name, freeing)
+    # Some garbage there is at any moment.
+    at_once = len(found.evidence) == 1 and not switched_off(case)
+    if not watched and (healthy or at_once):
+        return [_cost(case, collected, found)]
+    return [found]
 
 
 def switched_off(case: Case) -> bool:
@@ -123,8 +128,12 @@ def _own_full_collections(case: Case) -> int:
     return int(values[-1] - values[0]) - ours if values else 0
 
 
-def _cost(case: Case, name: str, collected: list[Snapshot]) -> Growth:
-    """Return garbage that the collector frees as a healthy cost, with its size and its peak."""
+def _cost(case: Case, collected: list[Snapshot], found: Growth) -> Growth:
+    """Return garbage that the collector frees as a healthy cost, with its size and its peak.
+
+    What piles up until the collector comes is growth of live memory for so long.
+    """
+    name, piles_up = found.name, _PILES_UP in found.evidence and not switched_off(case)
     sizes = [s.collection.bytes or 0 for s in collected if s.collection is not None]
     counts = case.timeline.best_series(name, count_reader(name)).values
     often = _own_full_collections(case)
@@ -140,6 +149,7 @@ def _cost(case: Case, name: str, collected: list[Snapshot]) -> Growth:
         "garbage in cycles",
         "cycles",
         pattern="sawtooth",
+        bytes_rate=found.bytes_rate if piles_up else None,
         with_it=_freed_with(name, [s.collection for s in collected if s.collection is not None]),
         healthy=cost,
     )
@@ -201,7 +211,7 @@ def _growth(case: Case, name: str, freeing: list[Snapshot]) -> Growth:
 def _again(piled_up: bool, times: int) -> tuple[Evidence, ...]:
     """Return evidence that objects became garbage more than once: the count or the collector."""
     if piled_up:
-        return (Evidence("count", "piled up"),)
+        return (_PILES_UP,)
     return (Evidence("collector", None),) if times > 1 else ()
 
 

@@ -112,3 +112,57 @@ def test_garbage_since_the_collector_was_switched_off_is_told_whatever_it_freed_
         assert (finding.verdict, finding.type, finding.started_at) == ("leak", NODE, off)
         assert finding.count_per_generation == MADE
         assert "gc.disable()" in finding.fix
+
+
+# -- a collector that comes, and has not come yet --------------------------------------------------
+
+
+def waiting(type_: str, kept: Mapping[int, int]) -> Run:
+    """Tell 40 generations whose collector is on: ``kept`` are the objects that each look found.
+
+    Each has 100 kB. The look at the end collects them.
+    """
+    shots = []
+    for generation in range(1, 41):
+        before = max(at for at in kept if at <= generation)
+        after = min(at for at in kept if at >= generation)
+        share = (generation - before) / max(after - before, 1)
+        count = round(kept[before] + share * (kept[after] - kept[before]))
+        size = 100 * KB * count
+        types = {type_: count, "dict": count}
+        shots.append(
+            Snapshot(
+                generation,
+                f"Gen {generation}: End of generation",
+                "generation",
+                generation=generation,
+                metrics={
+                    "rss": 60 * MB + size,
+                    "heap_in_use": 5 * MB + size,
+                    "python_in_use": 10 * MB,
+                    "gc_enabled": 1,
+                    "gc_full_collections": 0,
+                },
+                census=Census({name: TypeCount(count, size) for name in types})
+                if generation in kept
+                else None,
+                collection=Collection(count, bytes=size, types=types) if generation == 40 else None,
+                cost=Cost(0.01, int(generation in kept)),
+            )
+        )
+    return Run(RunInfo(), tuple(shots), finished=True)
+
+
+def test_garbage_of_a_library_that_waits_for_the_collector_explains_the_memory_that_it_takes():
+    report = diagnose(waiting("ctypes.c_char_Array_99000", {1: 2, 2: 4, 10: 20, 20: 40, 40: 80}))
+    assert (report.verdict, report.findings) == ("stable", ())
+    assert {cleared.metric for cleared in report.cleared} == {"garbage in cycles"}
+
+
+def test_some_garbage_at_the_end_is_no_growth():
+    assert diagnose(waiting(NODE, {1: 20, 2: 22, 40: 18})).findings == ()
+
+
+def test_garbage_that_piles_up_until_the_end_is_a_leak_of_cycles():
+    (finding,) = diagnose(waiting(NODE, {1: 2, 2: 4, 10: 20, 20: 40, 40: 80})).findings
+    assert (finding.verdict, finding.kind, finding.type) == ("leak", "cycles", NODE)

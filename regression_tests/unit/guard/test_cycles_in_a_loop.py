@@ -8,6 +8,7 @@ import itertools
 import pytest
 
 from leakguard import LeakGuard
+from regression_tests.unit.guard.played_loops import run_script
 
 
 class Environment:
@@ -72,3 +73,25 @@ def test_guard_does_not_set_off_the_collector_that_hides_the_cycles():
     counts = [next(iter(s.watched.values())).count for s in guard.run.generation_ends()]
     steps = [later - earlier for earlier, later in itertools.pairwise(counts[4:])]
     assert steps == [4] * 7
+
+
+_BUFFERS = """
+import ctypes
+from leakguard import LeakGuard
+
+def encode(raw):
+    buffer = ctypes.create_string_buffer(raw)
+    return ctypes.cast(buffer, ctypes.POINTER(ctypes.c_char))  # it and the buffer are in a cycle
+
+with LeakGuard(report=None) as guard:
+    for _ in guard.generations(range(60)):
+        encode(bytes(250_000))
+        sum(range(100_000))
+report = guard.report()
+print(report.verdict, [cleared.metric for cleared in report.cleared])
+"""
+
+
+def test_cycles_of_a_library_that_wait_for_the_collector_are_no_leak_without_a_holder(tmp_path):
+    told = run_script(_BUFFERS, tmp_path).stdout
+    assert told == "stable ['garbage in cycles']\n"

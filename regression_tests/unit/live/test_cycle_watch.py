@@ -40,3 +40,9 @@ def test_too_many_that_are_in_no_cycle_set_off_no_collection():
 
 def test_the_first_looks_collect_nothing():
     assert looks(ENVIRONMENTS, [10 * MB, 20 * MB]) is None
+
+
+def test_the_last_look_decides_by_all_garbage_if_no_look_came_before_it():
+    watch = CycleWatch()
+    assert watch.note(NOBODY, 10, 20 * MB, last=True)
+    assert watch.calls_for_collection(set())  # a library's objects have no cycle to be described
