@@ -15,6 +15,7 @@ from leakguard.capture.heap.classes import derives
 from leakguard.capture.heap.frameworks import Torch
 from leakguard.capture.heap.graph import Graph
 from leakguard.capture.heap.layout import AUTOGRAD
+from leakguard.capture.heap.path_tree import NO_NODE, PathColumns
 from leakguard.capture.heap.traces import stable_name
 
 # A tensor's graph is read if at least this many bytes were first reached through the tensor.
@@ -34,6 +35,7 @@ class CarriedGraphs:
         graph: the walked object graph.
         torch: None if torch is not loaded.
         rooted: the number of nodes that are reachable from a root.
+        paths: the tree of paths.
         containers: the paths of containers.
         on_devices: some nodes with much memory on a GPU or another device, largest first.
     """
@@ -41,9 +43,11 @@ class CarriedGraphs:
     graph: Graph
     torch: Torch | None
     rooted: int
+    paths: PathColumns
     containers: Collection[int]
     on_devices: Sequence[int] = ()
     _known: dict[tuple[int, ...], frozenset[int]] = field(default_factory=dict)
+    _heads_above: dict[int, int] = field(default_factory=dict)
 
     def largest(self) -> list[tuple[int, frozenset[int]]]:
         """Return, for the largest backward graphs, the tensor that holds it and its nodes.
@@ -77,8 +81,27 @@ class CarriedGraphs:
         first = next((i for i, n in enumerate(chain) if self._is_backward(n)), 0)
         return chain[first - 1] if first else None
 
+    def head_above(self, path: int) -> int:
+        """Return the path of the tensor in whose backward graph a path lies; NO_NODE if in none."""
+        if self.torch is None:
+            return NO_NODE
+        known, way = self._heads_above, []
+        while path != NO_NODE and path not in known:
+            way.append(path)
+            path = self.paths.parent[path]
+        head = known.get(path, NO_NODE)
+        for below in reversed(way):
+            if head == NO_NODE and self._is_backward(self.paths.sample[below]):
+                head = self.paths.parent[below]
+            known[below] = head
+        return head
+
+    def is_head(self, path: int) -> bool:
+        """Return whether ``head_above`` has found the path."""
+        return path in self._heads_above.values()
+
     def _heads(self) -> Iterator[int]:
-        """Yield the rooted tensors, outside containers, that first led to a large graph."""
+        """Yield the rooted tensors, outside containers and graphs, that led to a large graph."""
         graph, torch = self.graph, self.torch
         if torch is None:
             return
@@ -88,7 +111,9 @@ class CarriedGraphs:
             if node < self.rooted and derives(graph.class_of(node), torch.kind):
                 above = graph.chain_to(node)[-2:]
                 in_container = graph.path_of(above[0]) in self.containers
-                if not in_container and any(map(self._is_backward, graph.children(node))):
+                in_graph = self.head_above(graph.path_of(node)) != NO_NODE
+                carries = any(map(self._is_backward, graph.children(node)))
+                if carries and not in_container and not in_graph:
                     yield node
 
     def _is_backward(self, node: int) -> bool:

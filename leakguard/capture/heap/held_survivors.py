@@ -61,6 +61,7 @@ class HeldSurvivors:
         grown: Collection[int],
         kinds: Sequence[int],
         buffers: Collection[int],
+        head_above: Callable[[int], int],
     ) -> None:
         """Share out the survivors.
 
@@ -72,6 +73,7 @@ class HeldSurvivors:
             grown: the paths of containers that grew between looks.
             kinds: the kind of the edge that leads to each path.
             buffers: the paths of large strings, byte strings and arrays.
+            head_above: finds the path of the tensor in whose backward graph a path lies.
         """
         self._graph = graph
         self._survivors = survivors
@@ -79,6 +81,7 @@ class HeldSurvivors:
         self._grown = grown
         self._kinds = kinds
         self._buffers = buffers
+        self._head_above = head_above
         self._initializers = Initializers()
         self._by_path: defaultdict[int, list[_OfEntry]] = defaultdict(list)
         self._all = self._found(memory_at)
@@ -147,7 +150,8 @@ class HeldSurvivors:
         """Assign each survivor to the outermost container around it that grew and gains survivors.
 
         If there is none, take the outermost that grew between looks, else the outermost that gains,
-        else the buffer with a name that it is: a larger one may have taken the place of others.
+        else the buffer with a name that it is: a larger one may have taken the place of others. All
+        that a backward graph gains is its tensor's.
         """
         found = self._all
         ways = self._graph.ways([node for node, _ in found], self._containers)
@@ -166,8 +170,11 @@ class HeldSurvivors:
             ]
             chosen = own or both or grown or gains
             itself = self._graph.path_of(node)
-            if chosen:
-                path, entry = chosen[0]
+            path, entry = chosen[0] if chosen else (itself, node)
+            head = self._head_above(path)
+            if head != NO_NODE:
+                self._by_path[head].append(_OfEntry(node, block, node))
+            elif chosen:
                 self._by_path[path].append(_OfEntry(node, block, entry))
             elif itself in self._buffers and self._kinds[itself] != ELEMENT:
                 self._by_path[itself].append(_OfEntry(node, block, node))

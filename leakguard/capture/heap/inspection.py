@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from itertools import islice
@@ -144,7 +144,12 @@ class _Questions:
         self._at_container = frozenset(self._containers)
         self._buffers = self._large_leaves()
         self._carried = CarriedGraphs(
-            graph, frameworks.torch, rooted, self._at_container, self._devices.largest(_LARGEST)
+            graph,
+            frameworks.torch,
+            rooted,
+            self._paths,
+            self._at_container,
+            self._devices.largest(_LARGEST),
         )
         self._in_c = KeptInC(graph, rooted)
         self._suspects: list[int] = []  # one node of each growing class
@@ -167,21 +172,32 @@ class _Questions:
         on_devices = self._devices.by_path(self._are_containers())
         large = [path for path, size in on_devices.most_common() if size >= _WORTH_NAMING]
         gaining = ([], []) if kept is None else kept.paths()
-        chosen = self._chosen(grown, suspects, (*gaining, large))
-        members = self._graph.members([path for path, _ in chosen])
-        measured = self._graph.retained([(nodes, False) for nodes in members])
+        chosen = self._by_graph(self._chosen(grown, suspects, (*gaining, large)))
+        members = self._graph.members([place for place, _, _ in chosen])
+        # If several tensors hold a graph, none of them alone retains it, but its nodes do.
+        groups = [
+            (list(self._carried.behind(nodes)), True)
+            if self._carried.is_head(place)
+            else (nodes, False)
+            for (place, _, _), nodes in zip(chosen, members, strict=True)
+        ]
+        measured = self._graph.retained(groups)
         ranked = sorted(
-            zip(chosen, members, measured, strict=True),
-            key=lambda entry: (entry[0][1] is None, -entry[2].share),
+            zip(chosen, groups, measured, strict=True),
+            key=lambda entry: (entry[0][2] is None, -entry[2].share),
         )
         holders, growing = [], {}
         enough = (time.thread_time() + until) / 2
-        for (path, growth), nodes, retained in ranked:
-            holder = self._holder(path, nodes, retained, growth)
+        for (place, path, growth), (nodes, is_graph), retained in ranked:
+            if is_graph:
+                tensor = self._paths.sample[place]
+                holder = self._longer(self._graph_of(tensor, nodes, retained), path, growth)
+            else:
+                holder = self._holder(path, nodes, retained, growth)
             if on_devices[path] and holder.device_bytes is None:
                 holder = replace(holder, device_bytes=on_devices[path])
             if kept is not None and time.thread_time() < enough:
-                holder = replace(holder, born=kept.born(path))
+                holder = replace(holder, born=kept.born(place))
             holders.append(holder)
             if growth is not None:
                 growing[holder.path] = growth
@@ -199,22 +215,9 @@ class _Questions:
 
     def _graphs(self) -> list[Holder]:
         """Describe the largest backward graphs by the tensors that hold them."""
-        found: list[Holder] = []
-        for tensor, nodes in self._carried.largest():
-            # Measured for all nodes of the graph together: if several tensors hold the graph,
-            # none of them alone retains it.
-            (retained,) = self._graph.retained([(list(nodes), True)])
-            found.append(
-                replace(
-                    self._bare_holder(tensor, None),
-                    element=GRAPH_NODE,
-                    entries=len(nodes),
-                    retained_bytes=retained.bytes,
-                    graph_nodes=len(nodes),
-                    device_bytes=self._devices.saved_by(list(nodes)) or None,
-                )
-            )
-        return found
+        found = [(tensor, list(nodes)) for tensor, nodes in self._carried.largest()]
+        measured = self._graph.retained([(nodes, True) for _, nodes in found])
+        return [self._graph_of(*one, its) for one, its in zip(found, measured, strict=True)]
 
     def remember(self, memory: PathMemory) -> tuple[PathMemory, list[PathGrowth]]:
         """Return the memory for the next look, and the paths that grew since the previous look."""
@@ -247,7 +250,14 @@ class _Questions:
         growing = {change.path for change in grown}
         kinds, containers = self._paths.kind, self._are_containers()
         return HeldSurvivors(
-            self._graph, survivors, self._memory_at, containers, growing, kinds, self._buffers
+            self._graph,
+            survivors,
+            self._memory_at,
+            containers,
+            growing,
+            kinds,
+            self._buffers,
+            self._carried.head_above,
         )
 
     def _are_containers(self) -> bytes:
@@ -262,7 +272,7 @@ class _Questions:
         grown: Sequence[PathGrowth],
         suspects: Sequence[str],
         rankings: Sequence[Sequence[int]],
-    ) -> list[tuple[int, PathGrowth | None]]:
+    ) -> Iterable[tuple[int, PathGrowth | None]]:
         below = self._paths.below
         ranked = sorted(grown, key=lambda change: (change.growth.rest, -below[change.path]))
         longer = {change.path for change in grown}
@@ -288,7 +298,20 @@ class _Questions:
         ]
         for path in sorted(big, key=lambda path: -below[path])[: _BY_WEIGHT * self._limit]:
             chosen.setdefault(path, None)
-        return list(chosen.items())
+        return chosen.items()
+
+    def _by_graph(
+        self, chosen: Iterable[tuple[int, PathGrowth | None]]
+    ) -> list[tuple[int, int, PathGrowth | None]]:
+        """Return each path with its growth; before it the path to be named, each of these once.
+
+        What lies in a backward graph is named by the tensor that holds the graph.
+        """
+        named: dict[int, tuple[int, PathGrowth | None]] = {}
+        for path, growth in chosen:
+            head = self._carried.head_above(path)
+            named.setdefault(path if head == NO_NODE else head, (path, growth))
+        return [(place, path, growth) for place, (path, growth) in named.items()]
 
     def _holder_nodes(self, suspects: Sequence[str]) -> list[int]:
         """Return, for each class name, the path of the container that holds the most instances."""
@@ -320,9 +343,6 @@ class _Questions:
         if self._is_buffer(path):
             return self._buffer(path, growth)
         classes, size = graph.entries(nodes)
-        tensor = self._carried.tensor_before(sample)
-        if tensor is not None:
-            return self._graph_of(tensor, path, retained, growth)
         traits = traits_of(graph, self._frameworks, sample, nodes)
         is_chain = "chain" in traits  # each instance refers to the next one
         cls = graph.class_of(sample) if is_chain else self._element(sample, classes)
@@ -369,26 +389,27 @@ class _Questions:
         target = self._graph.find_at(address) if address else NO_NODE
         return bool(address) and (target == NO_NODE or node not in self._graph.chain_to(target))
 
-    def _graph_of(
-        self, tensor: int, path: int, retained: Retained, growth: PathGrowth | None
-    ) -> Holder:
-        """Describe a backward graph that became longer, by the tensor that holds it.
-
-        The path counts only the nodes of one chain; the result has the number of all nodes, and
-        the earlier number is scaled in proportion.
-        """
-        behind = self._carried.behind([tensor])
-        nodes, chain = len(behind), self._paths.entries[path]
-        before = round(nodes * growth.before / chain) if growth and chain else None
+    def _graph_of(self, tensor: int, nodes: Sequence[int], retained: Retained) -> Holder:
+        """Describe a backward graph of these nodes by the tensor that holds it."""
         return replace(
-            self._bare_holder(tensor, growth),
+            self._bare_holder(tensor, None),
             element=GRAPH_NODE,
-            entries=nodes,
-            before=before,
+            entries=len(nodes),
             retained_bytes=retained.bytes,
-            graph_nodes=nodes,
-            device_bytes=self._devices.saved_by(list(behind)) or None,
+            graph_nodes=len(nodes),
+            device_bytes=self._devices.saved_by(nodes) or None,
         )
+
+    def _longer(self, graph: Holder, path: int, growth: PathGrowth | None) -> Holder:
+        """Add to a backward graph how a path in it grew.
+
+        The path counts only the nodes of one chain, so the earlier number is scaled in proportion.
+        """
+        chain = self._paths.entries[path]
+        if growth is None or not chain:
+            return graph
+        before = round(graph.entries * growth.before / chain)
+        return replace(graph, before=before, streak=growth.streak)
 
     def _is_buffer(self, path: int) -> bool:
         return path in self._buffers

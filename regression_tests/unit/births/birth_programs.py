@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from leakguard import load
 from leakguard.capture.births.birth_record import _births
 
 needs_births = pytest.mark.skipif(_births is None, reason="the compiled record was not built")
@@ -47,3 +48,16 @@ def run(body, *, before="", python=PYTHON, **environment):
         )
     assert done.returncode == 0, f"{done.returncode}\n{done.stdout}\n{done.stderr}"
     return done.stdout.split()
+
+
+def played(tmp_path, program, **environment):
+    """Play a program under a guard; return its run."""
+    script, out = tmp_path / "program.py", tmp_path / "run.jsonl"
+    script.write_text(textwrap.dedent(program), "utf-8")
+    subprocess.run(
+        [sys.executable, script, out],
+        env={**os.environ, "PYTHONPATH": str(HERE), **environment},
+        check=True,
+        timeout=120,
+    )
+    return load(out)

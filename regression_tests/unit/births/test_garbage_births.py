@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from birth_programs import needs_births
-from test_guarded_births import played
+from birth_programs import needs_births, played
 
 from leakguard import diagnose
 

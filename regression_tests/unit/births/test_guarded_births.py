@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-import textwrap
-
 import pytest
-from birth_programs import HERE, needs_births
+from birth_programs import needs_births, played
 
-from leakguard import diagnose, load
+from leakguard import diagnose
 from leakguard.live.birth_watch import BirthWatch
 from leakguard.live.history import History
 from leakguard.model import Birthplace, Births, Cohort, Snapshot
@@ -42,22 +37,9 @@ with LeakGuard(out=sys.argv[1]) as guard:
 KEPT, LISTS = 12 * 300 * 433, 12 * 3_000
 
 
-def played(tmp_path, program=LOOP, **environment):
-    """Play a program under a guard; return its run."""
-    script, out = tmp_path / "program.py", tmp_path / "run.jsonl"
-    script.write_text(textwrap.dedent(program), "utf-8")
-    subprocess.run(
-        [sys.executable, script, out],
-        env={**os.environ, "PYTHONPATH": str(HERE), **environment},
-        check=True,
-        timeout=120,
-    )
-    return load(out)
-
-
 @needs_births
 def test_snapshots_carry_births_at_doubling_generations_and_the_last(tmp_path):
-    run = played(tmp_path)
+    run = played(tmp_path, LOOP)
 
     told = {s.generation: s.births for s in run.snapshots if s.births and s.moment == "generation"}
     assert list(told) == [0, 1, 3, 7, 11]
@@ -75,7 +57,7 @@ def test_snapshots_carry_births_at_doubling_generations_and_the_last(tmp_path):
 
 @needs_births
 def test_holder_tells_where_each_round_made_what_it_keeps(tmp_path):
-    run = played(tmp_path)
+    run = played(tmp_path, LOOP)
 
     last = next(s for s in reversed(run.snapshots) if s.holders)
     kept = next(holder for holder in last.holders if holder.path == "__main__.kept[*]")
@@ -87,7 +69,7 @@ def test_holder_tells_where_each_round_made_what_it_keeps(tmp_path):
 
 @needs_births
 def test_leak_has_line_phase_and_start_without_a_traced_generation(tmp_path):
-    run = played(tmp_path)
+    run = played(tmp_path, LOOP)
 
     (finding,) = diagnose(run).findings
     assert (finding.held_by, finding.phase) == ("__main__.kept[*]", "train")
@@ -267,7 +249,7 @@ def test_line_is_that_of_the_constructor_call_only_for_what_is_kept(tmp_path):
 
 @pytest.mark.parametrize("wanted", ["0", "off", "no"])
 def test_births_switched_off_touch_nothing(tmp_path, wanted):
-    run = played(tmp_path, LEAKGUARD_BIRTHS=wanted)
+    run = played(tmp_path, LOOP, LEAKGUARD_BIRTHS=wanted)
 
     assert run.finished
     assert all(s.births is None and "births" not in s.unavailable for s in run.snapshots)
@@ -275,7 +257,7 @@ def test_births_switched_off_touch_nothing(tmp_path, wanted):
 
 @needs_births
 def test_refused_record_is_said_and_the_guard_goes_on(tmp_path):
-    run = played(tmp_path, PYTHONMALLOC="malloc")
+    run = played(tmp_path, LOOP, PYTHONMALLOC="malloc")
 
     assert run.finished
     assert all(s.births is None for s in run.snapshots)

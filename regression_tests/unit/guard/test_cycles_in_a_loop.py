@@ -6,9 +6,9 @@ import gc
 import itertools
 
 import pytest
+from played_loops import run_script
 
 from leakguard import LeakGuard
-from regression_tests.unit.guard.played_loops import run_script
 
 
 class Environment:
