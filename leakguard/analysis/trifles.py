@@ -49,7 +49,8 @@ def _is_small(case: Case, row: LedgerRow) -> bool:
     # Of numbers and texts that lie in entries, the entries are what is recorded.
     counted = (row.container if _is_of_leaves(row) else None) or lead
     whole = counted.rate
-    if counted.judged is not None:  # few looks may leave the rate open; then the slope decides
+    # Few looks may leave the rate open: then the slope decides. One look has no rate but births'.
+    if counted.judged is not None and len(counted.judged.series) > 1:
         series = counted.judged.series
         whole = max(counted.judged.verdict.rate, slope(series.generations, series.values))
     if (whole or 0.0) > RECORDS or (whole and rate > RECORD_ENTRY * whole):

@@ -2,46 +2,30 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from itertools import islice
-from typing import Any
-from weakref import ReferenceType
 
 from leakguard.capture.births import Survivors
 from leakguard.capture.heap.additions import Additions
-from leakguard.capture.heap.capacity import capacity_of
 from leakguard.capture.heap.carried_graphs import CarriedGraphs
-from leakguard.capture.heap.classes import derives, qualified_name
+from leakguard.capture.heap.classes import qualified_name
 from leakguard.capture.heap.collector import collector_held
 from leakguard.capture.heap.cycle import cycles_among, types_from
 from leakguard.capture.heap.device_memory import DeviceMemory
-from leakguard.capture.heap.engine import address_of
 from leakguard.capture.heap.graph import MakeGraph
 from leakguard.capture.heap.growth import PathGrowth, PathMemory
-from leakguard.capture.heap.half_built import entries_of
 from leakguard.capture.heap.held_survivors import HeldSurvivors
-from leakguard.capture.heap.kept_in_c import KeptInC
 from leakguard.capture.heap.large_objects import large_in
-from leakguard.capture.heap.layout import DICT, MEMORY
+from leakguard.capture.heap.named_holders import NamedHolders
 from leakguard.capture.heap.path_tree import NAMESPACE, NO_NODE
 from leakguard.capture.heap.result import Held, Inspection
-from leakguard.capture.heap.retention import Retained
-from leakguard.capture.heap.roots import is_ours
-from leakguard.capture.heap.traces import (
-    onward_to,
-    stable_name,
-    trace_to,
-)
-from leakguard.capture.heap.traits import traits_of
-from leakguard.capture.heap.walked_graph import ADRIFT, WalkedGraph, walk_graph
+from leakguard.capture.heap.walked_graph import WalkedGraph, walk_graph
 from leakguard.model.births import Birthplace
-from leakguard.model.census import GRAPH_NODE
-from leakguard.model.holder import ELEMENT, Holder, Hop
+from leakguard.model.holder import ELEMENT, Holder
 
 # A container that has not grown is named only if at least this many bytes were first reached
 # through it. Chosen.
@@ -56,7 +40,6 @@ _SEVERAL = 2
 # Of so many of the largest buffers on a GPU it is asked whether a backward graph has saved them.
 # Chosen, small: a chain that leads to one may be a hundred thousand nodes long.
 _LARGEST = 20
-_NUMBERS = (object, bool, int, float)
 
 
 def take_inspection(
@@ -151,7 +134,7 @@ class _Questions:
             self._at_container,
             self._devices.largest(_LARGEST),
         )
-        self._in_c = KeptInC(graph, rooted)
+        self._named = NamedHolders(walked, self._paths, self._buffers, self._devices)
         self._suspects: list[int] = []  # one node of each growing class
         self._survivors: HeldSurvivors | None = None
 
@@ -191,9 +174,10 @@ class _Questions:
         for (place, path, growth), (nodes, is_graph), retained in ranked:
             if is_graph:
                 tensor = self._paths.sample[place]
-                holder = self._longer(self._graph_of(tensor, nodes, retained), path, growth)
+                holder = self._named.of_graph(tensor, nodes, retained)
+                holder = self._named.longer(holder, path, growth)
             else:
-                holder = self._holder(path, nodes, retained, growth)
+                holder = self._named.at(path, nodes, retained, growth, self._suspects)
             if on_devices[path] and holder.device_bytes is None:
                 holder = replace(holder, device_bytes=on_devices[path])
             if kept is not None and time.thread_time() < enough:
@@ -217,7 +201,7 @@ class _Questions:
         """Describe the largest backward graphs by the tensors that hold them."""
         found = [(tensor, list(nodes)) for tensor, nodes in self._carried.largest()]
         measured = self._graph.retained([(nodes, True) for _, nodes in found])
-        return [self._graph_of(*one, its) for one, its in zip(found, measured, strict=True)]
+        return [self._named.of_graph(*one, its) for one, its in zip(found, measured, strict=True)]
 
     def remember(self, memory: PathMemory) -> tuple[PathMemory, list[PathGrowth]]:
         """Return the memory for the next look, and the paths that grew since the previous look."""
@@ -233,7 +217,7 @@ class _Questions:
         found = [node for node in nodes if node != NO_NODE]
         measured = iter(self._graph.retained([([node], True) for node in found]))
         return tuple(
-            None if node == NO_NODE else self._held(node, next(measured)) for node in nodes
+            None if node == NO_NODE else self._named.held(node, next(measured)) for node in nodes
         )
 
     def _large_leaves(self) -> dict[int, None]:
@@ -279,14 +263,14 @@ class _Questions:
         others = (
             change
             for change in ranked
-            if not self._is_ours(self._paths.sample[change.path])
-            and not (self._is_buffer(change.path) and self._container_around(change.path) in longer)
+            if not self._named.is_ours(self._paths.sample[change.path])
+            and not (change.path in self._buffers and self._container_around(change.path) in longer)
         )
         chosen: dict[int, PathGrowth | None] = {g.path: g for g in islice(others, self._limit)}
         for path in self._holder_nodes(suspects):
             chosen.setdefault(path, None)
         for ranking in rankings:
-            own = (path for path in ranking if self._is_programs(self._paths.sample[path]))
+            own = (path for path in ranking if self._named.is_programs(self._paths.sample[path]))
             for path in islice(own, self._limit):
                 chosen.setdefault(path, None)
         big = [
@@ -294,7 +278,7 @@ class _Questions:
             for path in self._containers
             if below[path] >= _WORTH_NAMING
             and self._paths.kind[path] != NAMESPACE
-            and self._is_programs(self._paths.sample[path])
+            and self._named.is_programs(self._paths.sample[path])
         ]
         for path in sorted(big, key=lambda path: -below[path])[: _BY_WEIGHT * self._limit]:
             chosen.setdefault(path, None)
@@ -323,7 +307,7 @@ class _Questions:
             objects, sample = self._paths.objects[path], self._paths.sample[path]
             name = qualified_name(self._graph.class_of(sample))
             more = name in wanted and objects > most.get(name, (0, 0))[0]
-            if more and self._is_programs(sample):
+            if more and self._named.is_programs(sample):
                 most[name] = (objects, path)
         ends = [most[name][1] for name in dict.fromkeys(suspects) if name in most]
         self._suspects = [self._paths.sample[path] for path in ends]
@@ -335,136 +319,3 @@ class _Questions:
         while path != NO_NODE and path not in self._at_container:
             path = self._paths.parent[path]
         return path
-
-    def _holder(
-        self, path: int, nodes: Sequence[int], retained: Retained, growth: PathGrowth | None
-    ) -> Holder:
-        graph, sample = self._graph, self._paths.sample[path]
-        if self._is_buffer(path):
-            return self._buffer(path, growth)
-        classes, size = graph.entries(nodes)
-        traits = traits_of(graph, self._frameworks, sample, nodes)
-        is_chain = "chain" in traits  # each instance refers to the next one
-        cls = graph.class_of(sample) if is_chain else self._element(sample, classes)
-        element = qualified_name(cls)
-        name = stable_name(graph, sample) + ELEMENT
-        hops = trace_to(graph, sample)
-        entry = () if is_chain else (Hop(ELEMENT, element, suspect=True),)
-        return Holder(
-            path=name,
-            element=element,
-            entries=self._paths.entries[path],
-            before=growth.before if growth else None,
-            streak=growth.streak if growth else 0,
-            capacity=capacity_of(graph, self._frameworks, nodes, self._paths.entries[path]),
-            bytes=size,
-            retained_bytes=retained.bytes,
-            trace=(*_suspect_last(hops), *entry),
-            fingerprint=fingerprint(name, element),
-            graph_nodes=retained.graph_nodes or None,
-            traits=traits,
-            onward=onward_to(graph, self._suspects, path),
-            containers=self._paths.objects[path],
-        )
-
-    def _element(self, node: int, classes: Sequence[tuple[type, int]]) -> type:
-        """Return the most frequent class among the entries; for some dicts, the class of a key.
-
-        The key's class is returned if the values are only numbers, or if the keys are weak
-        references to objects that are alive elsewhere.
-        """
-        most = classes[0][0] if classes else object
-        if self._graph.kind_of(node) != DICT:
-            return most
-        key = next((key for key, _ in entries_of(self._graph.object_at(node))), None)
-        if key is None:
-            return most
-        if derives(type(key), ReferenceType):
-            return type(key) if not classes or self._lives_apart(key, node) else most
-        return type(key) if any(most is cls for cls in _NUMBERS) else most
-
-    def _lives_apart(self, key: ReferenceType[Any], node: int) -> bool:
-        """Return whether what a weak key leads to is alive, and not by a dict's own values."""
-        address = address_of(key)
-        target = self._graph.find_at(address) if address else NO_NODE
-        return bool(address) and (target == NO_NODE or node not in self._graph.chain_to(target))
-
-    def _graph_of(self, tensor: int, nodes: Sequence[int], retained: Retained) -> Holder:
-        """Describe a backward graph of these nodes by the tensor that holds it."""
-        return replace(
-            self._bare_holder(tensor, None),
-            element=GRAPH_NODE,
-            entries=len(nodes),
-            retained_bytes=retained.bytes,
-            graph_nodes=len(nodes),
-            device_bytes=self._devices.saved_by(nodes) or None,
-        )
-
-    def _longer(self, graph: Holder, path: int, growth: PathGrowth | None) -> Holder:
-        """Add to a backward graph how a path in it grew.
-
-        The path counts only the nodes of one chain, so the earlier number is scaled in proportion.
-        """
-        chain = self._paths.entries[path]
-        if growth is None or not chain:
-            return graph
-        before = round(graph.entries * growth.before / chain)
-        return replace(graph, before=before, streak=growth.streak)
-
-    def _is_buffer(self, path: int) -> bool:
-        return path in self._buffers
-
-    def _buffer(self, path: int, growth: PathGrowth | None) -> Holder:
-        """Describe a string, byte string or array that became larger, with its own memory."""
-        chain = self._graph.chain_to(self._paths.sample[path])
-        node = chain[-2] if self._graph.kind_of(chain[-1]) == MEMORY else chain[-1]
-        entries, size = self._paths.objects[path], self._paths.bytes[path]
-        named = self._bare_holder(node, growth)
-        return replace(named, entries=entries, bytes=size, retained_bytes=size)
-
-    def _bare_holder(self, node: int, growth: PathGrowth | None) -> Holder:
-        """Return a holder for a node, with its name and trace but without counts and bytes."""
-        name = stable_name(self._graph, node)
-        element = qualified_name(self._graph.class_of(node))
-        return Holder(
-            path=name,
-            element=element,
-            entries=0,
-            streak=growth.streak if growth else 0,
-            trace=_suspect_last(trace_to(self._graph, node)),
-            fingerprint=fingerprint(name, element),
-        )
-
-    def _held(self, node: int, retained: Retained) -> Held:
-        graph = self._graph
-        return Held(
-            type=qualified_name(graph.class_of(node)),
-            held_by=self._held_by(node),
-            trace=_suspect_last(trace_to(graph, node)),
-            retained_bytes=retained.bytes,
-        )
-
-    def _held_by(self, node: int) -> str | None:
-        return self._in_c.name_of(node) if self._is_adrift(node) else stable_name(self._graph, node)
-
-    def _is_adrift(self, node: int) -> bool:
-        return self._graph.root_name(self._graph.chain_to(node)[0]) == ADRIFT
-
-    def _is_programs(self, node: int) -> bool:
-        """Return whether a node has a root and is not reached through the guard's objects."""
-        return not self._is_adrift(node) and not self._is_ours(node)
-
-    def _is_ours(self, node: int) -> bool:
-        """Return whether a node is, or was reached through, an object of the guard."""
-        graph = self._graph
-        chain = (n for n in graph.chain_to(node) if graph.kind_of(n) != MEMORY)
-        return any(is_ours(graph.class_of(n)) for n in chain)
-
-
-def fingerprint(path: str, element: str) -> str:
-    """Return a short code that is the same for the same path and class in every run."""
-    return hashlib.sha256(f"{path} {element}".encode()).hexdigest()[:12]
-
-
-def _suspect_last(hops: tuple[Hop, ...]) -> tuple[Hop, ...]:
-    return (*hops[:-1], replace(hops[-1], suspect=True))
