@@ -8,9 +8,9 @@ from statistics import fmean
 
 from leakguard.analysis.case import Case
 from leakguard.analysis.row import LedgerRow
-from leakguard.analysis.tolerance import BEYOND_CHANCE, NOTABLE_TOTAL, WENT_ON_SHARE
+from leakguard.analysis.tolerance import BEYOND_CHANCE, WENT_ON_SHARE
 
-# Measures of memory that may contain the objects. If any of them rises too, it confirms the growth.
+# Measures of memory that may contain the objects, the most exact first.
 _CONFIRMING = ("live_memory", "heap_in_use", "rss", "rss_shared", "gpu_allocated")
 
 
@@ -18,11 +18,11 @@ def went_on(case: Case, row: LedgerRow) -> bool:
     """Return whether a row kept growing after the looks that saw it.
 
     Growth that only some looks saw is a hypothesis. The memory of the last third of the run
-    confirms or rejects it. Growth that is too small to be detected there counts as confirmed.
+    confirms or rejects it: the first measure that could show it. Growth that is too small to be
+    detected there counts as confirmed.
     """
-    seen = [_remembered_on(case, name, row) for name in _CONFIRMING]
-    known = [answer for answer in seen if answer is not None]
-    return any(known) or not known
+    seen = (_remembered_on(case, name, row) for name in _CONFIRMING)
+    return next((answer for answer in seen if answer is not None), True)
 
 
 def _remembered_on(case: Case, metric: str, row: LedgerRow) -> bool | None:
@@ -36,7 +36,7 @@ def _remembered_on(case: Case, metric: str, row: LedgerRow) -> bool | None:
     # From the middle of one half to that of the other: a run may not have recorded all generations.
     at = series.generations[-len(late) :]
     expected = (row.bytes_rate or 0.0) * (fmean(at[-half:]) - fmean(at[:half]))
-    if expected * 2 < NOTABLE_TOTAL or expected < 2 * _scatter(late, at):
+    if expected < 2 * _scatter(late, at):
         return None
     if max(values) - values[0] < WENT_ON_SHARE * expected:
         return None  # the metric gained too little in the whole run to contain the objects

@@ -24,6 +24,7 @@ from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.timeline import count_reader
 from leakguard.analysis.tolerance import (
     FEWEST_LOOKS,
+    MAJORITY,
     MATERIAL_BYTES,
     OWN_SHARE,
     REPEATED,
@@ -150,17 +151,31 @@ def _cost(case: Case, collected: list[Snapshot], found: Growth) -> Growth:
         "cycles",
         pattern="sawtooth",
         bytes_rate=found.bytes_rate if piles_up else None,
-        with_it=_freed_with(name, [s.collection for s in collected if s.collection is not None]),
+        with_it=_freed_with(
+            case, name, [s.collection for s in collected if s.collection is not None]
+        ),
         healthy=cost,
     )
 
 
-def _freed_with(name: str, collections: Sequence[Collection]) -> frozenset[str]:
-    """Return the types of which collections freed at least a tenth as many as of a class."""
+def _freed_with(case: Case, name: str, collections: Sequence[Collection]) -> frozenset[str]:
+    """Return the types that collections freed with a class.
+
+    They freed at least a tenth as many as of the class, or most of what the type gained.
+    """
     freed: Counter[str] = Counter()
     for collection in collections:
         freed.update(collection.types)
-    return frozenset(t for t, count in freed.items() if count >= OWN_SHARE * freed[name])
+
+    def gained(type_: str) -> float:
+        values = case.timeline.best_series(type_, count_reader(type_)).values
+        return max(values) - min(values) if values else math.inf
+
+    return frozenset(
+        type_
+        for type_, count in freed.items()
+        if count >= OWN_SHARE * freed[name] or count >= MAJORITY * gained(type_)
+    )
 
 
 def _growth(case: Case, name: str, freeing: list[Snapshot]) -> Growth:
@@ -197,7 +212,7 @@ def _growth(case: Case, name: str, freeing: list[Snapshot]) -> Growth:
         counts=tuple(map(int, before.values)),
         phase=phase,
         path=way,
-        with_it=_freed_with(name, collections),
+        with_it=_freed_with(case, name, collections),
         # A collection counts freed objects exactly, but a single collection does not prove growth.
         exact=len(freeing) > 1,
         evidence=(found, *again),
