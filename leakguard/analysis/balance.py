@@ -24,7 +24,7 @@ from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.holders import holder_of_rest
 from leakguard.analysis.live_memory import extended
 from leakguard.analysis.pace import daily
-from leakguard.analysis.row import LedgerRow, born_elsewhere
+from leakguard.analysis.row import LedgerRow, born_elsewhere, lines_apart
 from leakguard.analysis.tolerance import MAJORITY, PLURALITY, WENT_ON_SHARE
 from leakguard.analysis.words import LISTED
 from leakguard.model.balance import Balance
@@ -101,9 +101,14 @@ def unexplained(
     larger = extended(case, apart, {name for row in rows for name in _types_of(row)})
     if larger is not None and larger.holder is not None:
         return LedgerRow(larger, phase=growth.phase, bytes_rate=rest)
-    if rest < WENT_ON_SHARE * balance.growth:
+    if rest < WENT_ON_SHARE * balance.growth and not case.births.knows_unheld:
         return None
-    if rest < PLURALITY * balance.growth and born_elsewhere(case, rest, rows) is None:
+    is_large = rest >= PLURALITY * balance.growth
+    if (
+        not is_large
+        and born_elsewhere(case, rest, rows) is None
+        and not lines_apart(case, rest, rows)
+    ):
         return None
     phase = _phase_of_rest(case.contribution(growth.name, growth.since), rows, rest)
     holder = holder_of_rest(case, apart, [row.held_by for row in rows if row.held_by])

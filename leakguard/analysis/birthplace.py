@@ -209,6 +209,11 @@ class RunBirths:
                 return most
         return []
 
+    @property
+    def knows_unheld(self) -> bool:
+        """Whether a look has told apart, block by block, what no holder has."""
+        return self._last_unheld() is not None
+
     def _unheld(
         self,
         rate: float,
@@ -217,12 +222,16 @@ class RunBirths:
         *,
         by_function: bool = False,
     ) -> list[tuple[float, Birth]]:
-        """Return each line that leaves a steady residue, and the bytes that lie in no holder."""
-        snapshot = self._last_births()
+        """Return each line that leaves a steady residue, and the bytes that lie in no holder.
+
+        A look that asked for holders has told apart block by block what they have. Without one,
+        what a line made for ``holders`` is estimated.
+        """
+        snapshot = self._last_unheld() or self._last_births()
         if snapshot is None or snapshot.births is None or rate <= 0:
             return []
-        held = self._bytes_in(holders)
-        functions = functions_of(snapshot.births.places).values()
+        held = {} if snapshot.unheld else self._bytes_in(holders)
+        functions = functions_of(snapshot.unheld or snapshot.births.places).values()
         groups = functions if by_function else ([p] for places in functions for p in places)
         parts = []
         for group in groups:
@@ -266,6 +275,9 @@ class RunBirths:
         places = [p for p in snapshot.births.places if p.place == line and p.cohorts]
         left = residue(places, _rounds(self._run, snapshot.generation), self._taken)
         return left.rate if left is not None and left.steady else 0.0
+
+    def _last_unheld(self) -> Snapshot | None:
+        return next((s for s in reversed(self._run.snapshots) if s.births and s.unheld), None)
 
     def _last_births(self) -> Snapshot | None:
         return next((s for s in reversed(self._run.snapshots) if s.births is not None), None)

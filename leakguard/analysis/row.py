@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 
 from leakguard.analysis.birthplace import Birth
 from leakguard.analysis.case import Case
-from leakguard.analysis.growth import Growth
+from leakguard.analysis.facts.measured import LeftOfGenerations
+from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.knowledge import place_of
 from leakguard.analysis.live_memory import gained
 from leakguard.analysis.sources.types import KINDS
+from leakguard.analysis.tolerance import REPEATED
 from leakguard.model.finding import Kind
 
 # Kinds whose growth is known in bytes only.
@@ -88,12 +90,33 @@ def with_births(
     case: Case, row: LedgerRow, others: Sequence[LedgerRow] = ()
 ) -> Sequence[LedgerRow]:
     """Return a row with its births; one row a line if several made memory that nobody holds."""
-    one = with_birth(case, row, others)
-    if one.birth is not None or row.held_by is not None or row.kind not in _OF_BYTES:
+    one = _left_by_a_line(case, with_birth(case, row, others))
+    if row.held_by is not None or row.kind not in _OF_BYTES:
         return [one]
-    parts = case.births.parts_of_bytes(row.bytes_rate or 0.0, *_lines_and_holders(others))
-    rows = (replace(row, birth=b, bytes_rate=left, is_part=True) for left, b in parts)
-    return list(map(_in_phase_of_birth, rows)) or [one]
+    parts = lines_apart(case, row.bytes_rate or 0.0, others)
+    if one.birth is not None and (len(parts) < REPEATED or not case.births.knows_unheld):
+        return [one]
+    rows = [replace(row, birth=b, bytes_rate=left, is_part=True) for left, b in parts]
+    return [_in_phase_of_birth(_left_by_a_line(case, part)) for part in rows] or [one]
+
+
+def lines_apart(case: Case, rate: float, rows: Sequence[LedgerRow]) -> list[tuple[float, Birth]]:
+    """Return what lines made of ``rate`` bytes per generation that no row accounts for."""
+    return case.births.parts_of_bytes(rate, *_lines_and_holders(rows))
+
+
+def _left_by_a_line(case: Case, row: LedgerRow) -> LedgerRow:
+    """Return a row of a rest with the evidence that a line left it in none of the holders."""
+    birth, lead = row.birth, row.lead
+    if lead.source != "rest" or birth is None or birth.place is None or birth.trail is None:
+        return row
+    if not case.births.knows_unheld or row.held_by is not None:
+        return row
+    left = LeftOfGenerations(
+        birth.place.place or "", birth.trail.since, birth.trail.residue.samples
+    )
+    evidence = (*lead.evidence, Evidence("births", left))
+    return replace(row, lead=replace(lead, worst="leak", evidence=evidence))
 
 
 def _in_phase_of_birth(row: LedgerRow) -> LedgerRow:

@@ -24,10 +24,11 @@ from leakguard.analysis.knowledge import is_mapping
 from leakguard.analysis.ledger import RunLedger
 from leakguard.analysis.live_memory import levelled_off
 from leakguard.analysis.objects import object_rows
-from leakguard.analysis.row import LedgerRow, with_birth, with_births
+from leakguard.analysis.row import LedgerRow, line_of, with_birth, with_births
 from leakguard.analysis.timeline import LIVE_MEMORY
 from leakguard.analysis.tolerance import MAJORITY, NOTABLE_BYTES, SAME_COUNT, notable, same
 from leakguard.analysis.trifles import drop_trifles
+from leakguard.model.balance import Balance
 from leakguard.model.series import Series
 
 
@@ -156,8 +157,19 @@ def _rest(ledger: RunLedger) -> None:
         return
     last = None if growth.judged is None else growth.judged.series.generations[-1]
     if notable(balance.rest, growth.since, last, NOTABLE_BYTES):
-        left = unexplained(case, growth, ledger.rows, balance)
+        left = unexplained(case, growth, ledger.rows, _behind_holders(ledger, balance))
         ledger.rows += [] if left is None else [left]
+
+
+def _behind_holders(ledger: RunLedger, balance: Balance) -> Balance:
+    """Add to each holder what its line left in none: memory that C code has for its entries."""
+    births = ledger.case.births
+    for left, birth in births.parts_of_bytes(balance.rest) if births.knows_unheld else ():
+        line = None if birth.place is None else birth.place.place
+        row = next((row for row in ledger.rows if row.held_by and line_of(row) == line), None)
+        if row is not None:
+            ledger.add_to(row, left)
+    return ledger.balance or balance
 
 
 def _warnings(ledger: RunLedger) -> None:

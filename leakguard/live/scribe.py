@@ -67,6 +67,7 @@ class SnapshotDraft:
             census=_with_large(seen.census, look),
             change=seen.change,
             holders=found.holders if found else (),
+            unheld=found.unheld if found else (),
             coverage=seen.coverage,
             expectations=self.expectations,
             collection=look.collection,

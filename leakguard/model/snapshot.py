@@ -179,6 +179,7 @@ class Snapshot:
             were so short that measuring each would have cost too much; None for none.
         births: live memory by where and when it was made; None at most moments, and without a
             record of births.
+        unheld: of the births of a look that asks who holds what, those in none of ``holders``.
         outer: how many rounds of each outer level had begun by then, by what a round is there:
             ``epoch``, ``rollout``, ``validation``, ``evaluation``. A generation may be one step of
             an epoch. Empty if generations have no rounds around them, or none are known.
@@ -212,6 +213,7 @@ class Snapshot:
     taken: int | None = None
     passed: int | None = None
     births: Births | None = None
+    unheld: tuple[Birthplace, ...] = ()
     outer: Mapping[str, int] = field(default_factory=dict)
     children: Mapping[str, int] = field(default_factory=dict)
     brink: Brink | None = None

@@ -118,6 +118,14 @@ class KeptOfGenerations(Struct, frozen=True):
     samples: int
 
 
+class LeftOfGenerations(Struct, frozen=True):
+    """A line left as much of each generation, in no holder, by samples of births."""
+
+    line: str
+    since: int
+    samples: int
+
+
 class GrewInOnePiece(Struct, frozen=True):
     """A buffer was larger at each of some looks, by samples of births."""
 
@@ -259,7 +267,8 @@ Measured: TypeAlias = (
     CountGrows | CountShare | MetricGrows | GrowsInPools | PagesCopied | HeldFree | MoreFrozen |
     MemoryToo | MemoryGrew | MetricToo | NotAsExpected | ContainerGrows | GrewAtLooks |
     GainedEntries |
-    KeptOfGenerations | GrewInOnePiece | KeepsAsMuch | KeptOfRounds | GraphKept |
+    KeptOfGenerations | LeftOfGenerations | GrewInOnePiece | KeepsAsMuch | KeptOfRounds |
+    GraphKept |
     BehindExtension | GaugeGrows |
     ChildGrows | NotFreed | FreedInCycles | LeftInCycles | WaitingGarbage | SameData | BriefPeak |
     Unexplained | Allocators | TypesRose | Literal["live memory too", "sizes too", "piled up"]

@@ -130,16 +130,13 @@ def _own_full_collections(case: Case) -> int:
 
 
 def _cost(case: Case, collected: list[Snapshot], found: Growth) -> Growth:
-    """Return garbage that the collector frees as a healthy cost, with its size and its peak.
-
-    What piles up until the collector comes is growth of live memory for so long.
-    """
-    name, piles_up = found.name, _PILES_UP in found.evidence and not switched_off(case)
-    sizes = [s.collection.bytes or 0 for s in collected if s.collection is not None]
-    counts = case.timeline.best_series(name, count_reader(name)).values
+    """Return garbage that the collector frees as a healthy cost, with its size and its peak."""
+    collections = [s.collection for s in collected if s.collection is not None]
+    sizes = [collection.bytes or 0 for collection in collections]
+    counts = case.timeline.best_series(found.name, count_reader(found.name)).values
     often = _own_full_collections(case)
     cost = CycleCost(
-        name,
+        found.name,
         freed=sum(sizes),
         at_once=max(sizes),
         most=max(counts) if counts and max(counts) > min(counts) else None,
@@ -150,32 +147,46 @@ def _cost(case: Case, collected: list[Snapshot], found: Growth) -> Growth:
         "garbage in cycles",
         "cycles",
         pattern="sawtooth",
-        bytes_rate=found.bytes_rate if piles_up else None,
-        with_it=_freed_with(
-            case, name, [s.collection for s in collected if s.collection is not None]
-        ),
+        bytes_rate=_waiting(case, found, sum(sizes)),
+        with_it=_mostly_freed(case, collections),
         healthy=cost,
     )
 
 
-def _freed_with(case: Case, name: str, collections: Sequence[Collection]) -> frozenset[str]:
-    """Return the types that collections freed with a class.
+def _waiting(case: Case, found: Growth, freed: int) -> float | None:
+    """Return the bytes per generation that pile up until the collector comes; None if they do not.
 
-    They freed at least a tenth as many as of the class, or most of what the type gained.
+    They are no more than what collections freed, for objects of the class may be held, too.
     """
-    freed: Counter[str] = Counter()
-    for collection in collections:
-        freed.update(collection.types)
+    if _PILES_UP not in found.evidence or found.bytes_rate is None or switched_off(case):
+        return None
+    lasted = case.run.generations[-1] - (found.since or 0)
+    return min(found.bytes_rate, freed / max(lasted, 1))
+
+
+def _freed_with(case: Case, name: str, collections: Sequence[Collection]) -> frozenset[str]:
+    """Return the types of which collections freed a tenth as many as of a class, or the most."""
+    freed = _freed(collections)
+    also = {type_ for type_, count in freed.items() if count >= OWN_SHARE * freed[name]}
+    return _mostly_freed(case, collections) | also
+
+
+def _mostly_freed(case: Case, collections: Sequence[Collection]) -> frozenset[str]:
+    """Return the types of which collections freed most of what they gained."""
 
     def gained(type_: str) -> float:
         values = case.timeline.best_series(type_, count_reader(type_)).values
         return max(values) - min(values) if values else math.inf
 
-    return frozenset(
-        type_
-        for type_, count in freed.items()
-        if count >= OWN_SHARE * freed[name] or count >= MAJORITY * gained(type_)
-    )
+    freed = _freed(collections)
+    return frozenset(type_ for type_ in freed if freed[type_] >= MAJORITY * gained(type_))
+
+
+def _freed(collections: Sequence[Collection]) -> Counter[str]:
+    freed: Counter[str] = Counter()
+    for collection in collections:
+        freed.update(collection.types)
+    return freed
 
 
 def _growth(case: Case, name: str, freeing: list[Snapshot]) -> Growth:

@@ -98,6 +98,11 @@ def _said(found: m.Measured) -> str:
                 f"{path} keeps as much of what each generation since {since} has made "
                 f"({samples} samples)"
             )
+        case m.LeftOfGenerations(line, since, samples):
+            return (
+                f"{line} left as much of each generation since {since}, in none of the holders "
+                f"that were found ({samples} samples)"
+            )
         case m.GrewInOnePiece(path, looks):
             return f"{path} is one object, and was larger at each of {looks} looks at births"
         case m.KeepsAsMuch(path, size):

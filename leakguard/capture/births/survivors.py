@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import NamedTuple
@@ -14,6 +14,9 @@ from leakguard.model.births import Birthplace
 # Most birthplaces that are reported for one holder. Chosen: several lines may each make a part of
 # an entry.
 _MOST_PLACES = 4
+# Most birthplaces that are reported of what no holder has. Chosen, as for a look at births.
+_MOST_UNHELD = 16
+NO_LINES: frozenset[Lines] = frozenset()
 
 
 class Survivor(NamedTuple):
@@ -78,6 +81,12 @@ class Survivors:
         told = [replace(place, entries=samples.get(_birth_key(place), 0)) for place in found]
         rarer = (place for place in told[_MOST_PLACES:] if place.entries)
         return (*told[:_MOST_PLACES], *islice(rarer, 1))
+
+    def unheld(self, held: Container[int]) -> tuple[Birthplace, ...]:
+        """Return where the blocks were made that are not at the addresses ``held``, most first."""
+        rows = ((block.row, NO_LINES) for block in self.blocks if block.address not in held)
+        places = birthplaces(rows, self.stacks, self.phases, self.rounds)
+        return tuple(islice((place for place in places if not place.device), _MOST_UNHELD))
 
     def _made_with_entry(self, block: Belonging) -> bool:
         """Return whether a block is an entry, or was made while its entry was initialized."""

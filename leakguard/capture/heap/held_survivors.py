@@ -105,6 +105,11 @@ class HeldSurvivors:
         times = self._bytes(all_) / self._bytes(sure) if sure else 1.0
         return self._survivors.places([self._belonging(survivor, times) for survivor in sure])
 
+    def unheld(self, named: Collection[int]) -> tuple[Birthplace, ...]:
+        """Return where the survivors were made that none of the ``named`` paths gains."""
+        held = {kept.block.address for path in named for kept in self._by_path.get(path, ())}
+        return self._survivors.unheld(held)
+
     def made(self, first: int, classes: Collection[str]) -> dict[str, tuple[Birthplace, ...]]:
         """Return where instances of these classes were made, of the nodes from ``first`` on."""
         by_class: defaultdict[str, list[Belonging]] = defaultdict(list)

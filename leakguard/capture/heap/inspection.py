@@ -84,6 +84,7 @@ def take_inspection(
             cycles=cycles,
             adrift_types=adrift_types,
             made_adrift=made_adrift,
+            unheld=look.unheld(),
             seconds=time.perf_counter() - start,
             engine=engine,
         )
@@ -137,6 +138,7 @@ class _Questions:
         self._named = NamedHolders(walked, self._paths, self._buffers, self._devices)
         self._suspects: list[int] = []  # one node of each growing class
         self._survivors: HeldSurvivors | None = None
+        self._places: list[int] = []  # the paths of all holders
 
     def holders(
         self,
@@ -156,7 +158,8 @@ class _Questions:
         large = [path for path, size in on_devices.most_common() if size >= _WORTH_NAMING]
         gaining = ([], []) if kept is None else kept.paths()
         chosen = self._by_graph(self._chosen(grown, suspects, (*gaining, large)))
-        members = self._graph.members([place for place, _, _ in chosen])
+        self._places = [place for place, _, _ in chosen]
+        members = self._graph.members(self._places)
         # If several tensors hold a graph, none of them alone retains it, but its nodes do.
         groups = [
             (list(self._carried.behind(nodes)), True)
@@ -188,6 +191,10 @@ class _Questions:
         known = {holder.path for holder in holders}
         holders += [graph for graph in self._graphs() if graph.path not in known]
         return tuple(holders), after, growing
+
+    def unheld(self) -> tuple[Birthplace, ...]:
+        """Return where what none of the holders gains was made; empty without a birth record."""
+        return () if self._survivors is None else self._survivors.unheld(self._places)
 
     def made_adrift(
         self, first: int, classes: Collection[str]

@@ -89,6 +89,7 @@ class Inspection:
             itself; None if cycles were not asked for.
         adrift_types: how many of these objects there are of each type, if cycles were asked for.
         made_adrift: where the instances of these classes were made, according to sampled births.
+        unheld: where what none of the holders gains was made, according to sampled births.
         seconds: wall time of the look.
         engine: ``"compiled"`` or ``"python"``.
     """
@@ -105,5 +106,6 @@ class Inspection:
     cycles: Mapping[str, tuple[Hop, ...]] | None
     adrift_types: Mapping[str, int]
     made_adrift: Mapping[str, tuple[Birthplace, ...]]
+    unheld: tuple[Birthplace, ...]
     seconds: float
     engine: str
