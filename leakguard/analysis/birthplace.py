@@ -139,6 +139,17 @@ class RunBirths:
         birth = next((self._birth(s, made) for s, made in known if made), None)
         return None if birth is None else replace(birth, trail=None)
 
+    def waiting(self, collected: Snapshot) -> float | None:
+        """Return the bytes per generation that piled up as garbage until a look collected it.
+
+        None if births do not show that it piled up.
+        """
+        freed = collected.collection
+        birth = self._birth(collected, freed.born) if freed and freed.born else None
+        if freed is None or birth is None or birth.trail is None or not birth.left:
+            return None
+        return (freed.bytes or 0) / birth.trail.lasted
+
     def share_of_loop(self, path: str, kept: float) -> float:
         """Return the share of the ``kept`` bytes of a container that the loop made.
 

@@ -78,7 +78,7 @@ def with_birth(case: Case, row: LedgerRow, others: Sequence[LedgerRow] = ()) -> 
         birth = case.births.of_holder(row.held_by)
     elif row.kind == "cycles" and row.lead.type is not None:
         birth = case.births.of_garbage(row.lead.type)
-    elif row.kind in _OF_BYTES:
+    elif row.kind in _OF_BYTES or (row.lead.source == "type" and case.births.knows_unheld):
         birth = born_elsewhere(case, row.bytes_rate or 0.0, others)
     if birth is None and row.lead.is_of_larger_objects:
         told = set(map(line_of, others))

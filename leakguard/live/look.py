@@ -21,8 +21,6 @@ from leakguard.live.policy import LAST, Depth, LoopSoFar
 from leakguard.live.purse import Purse
 from leakguard.live.safety import Safety
 from leakguard.model import Collection
-from leakguard.model.births import Birthplace
-from leakguard.model.holder import Hop
 
 #: The reason for a look that takes no census: nothing was gained since the last one.
 NOTHING_GAINED = "nothing gained"
@@ -277,7 +275,7 @@ class Looker:
         if ways is None or not watch.calls_for_collection(ways.keys()):
             return
         if may_collect():
-            self._collect_cycles(ways, found.made_adrift, watch)
+            self._collect_cycles(found, watch)
         else:
             self._collection = Collection(
                 found.adrift,
@@ -285,6 +283,7 @@ class Looker:
                 types=found.adrift_types,
                 cycles=ways,
                 made=found.made_adrift,
+                born=found.born_adrift,
                 left=True,
             )
 
@@ -303,18 +302,14 @@ class Looker:
             self._note_no_holders(error)
             return None
 
-    def _collect_cycles(
-        self,
-        ways: Mapping[str, tuple[Hop, ...]],
-        made: Mapping[str, tuple[Birthplace, ...]],
-        watch: CycleWatch,
-    ) -> None:
+    def _collect_cycles(self, found: Inspection, watch: CycleWatch) -> None:
         """Free the cycles; keep the chains and the lines of the classes that were freed."""
         with self.purse.charged(Depth.NUMBERS):
             freed = self.recorder.collect()
+        ways, made = found.cycles or {}, found.made_adrift
         told = {name: way for name, way in ways.items() if name in freed.types}
         lines = {name: places for name, places in made.items() if name in freed.types}
-        self._collection = replace(freed, cycles=told, made=lines)
+        self._collection = replace(freed, cycles=told, made=lines, born=found.born_adrift)
         self.inquiry.collected()
         watch.collected()
 

@@ -76,7 +76,7 @@ class Collection:
     ``types`` maps qualified type names to how many instances were freed, largest number first.
     ``cycles`` maps some of these types to the path from an instance back to itself, as recorded
     before the collection. ``made`` maps some of them to where their instances were made, according
-    to sampled births.
+    to sampled births, and ``born`` tells where all of it was made.
     """
 
     freed: int
@@ -85,6 +85,7 @@ class Collection:
     types: Mapping[str, int] = field(default_factory=dict)
     cycles: Mapping[str, tuple[Hop, ...]] = field(default_factory=dict)
     made: Mapping[str, tuple[Birthplace, ...]] = field(default_factory=dict)
+    born: tuple[Birthplace, ...] = ()
     left: bool = False
 
 

@@ -147,18 +147,22 @@ def _cost(case: Case, collected: list[Snapshot], found: Growth) -> Growth:
         "garbage in cycles",
         "cycles",
         pattern="sawtooth",
-        bytes_rate=_waiting(case, found, sum(sizes)),
+        bytes_rate=_waiting(case, collected, found, sum(sizes)),
         with_it=_mostly_freed(case, collections),
         healthy=cost,
     )
 
 
-def _waiting(case: Case, found: Growth, freed: int) -> float | None:
+def _waiting(case: Case, collected: list[Snapshot], found: Growth, freed: int) -> float | None:
     """Return the bytes per generation that pile up until the collector comes; None if they do not.
 
-    They are no more than what collections freed, for objects of the class may be held, too.
+    By counts, they are no more than what collections freed: objects of the class may be held, too.
     """
-    if _PILES_UP not in found.evidence or found.bytes_rate is None or switched_off(case):
+    if switched_off(case):
+        return None
+    if born := case.births.waiting(collected[-1]):
+        return born
+    if _PILES_UP not in found.evidence or found.bytes_rate is None:
         return None
     lasted = case.run.generations[-1] - (found.since or 0)
     return min(found.bytes_rate, freed / max(lasted, 1))

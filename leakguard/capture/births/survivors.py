@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import NamedTuple
@@ -15,8 +15,8 @@ from leakguard.model.births import Birthplace
 # an entry.
 _MOST_PLACES = 4
 # Most birthplaces that are reported of what no holder has. Chosen, as for a look at births.
-_MOST_UNHELD = 16
-NO_LINES: frozenset[Lines] = frozenset()
+_MOST_PLAIN = 16
+_NO_LINES: frozenset[Lines] = frozenset()
 
 
 class Survivor(NamedTuple):
@@ -82,11 +82,10 @@ class Survivors:
         rarer = (place for place in told[_MOST_PLACES:] if place.entries)
         return (*told[:_MOST_PLACES], *islice(rarer, 1))
 
-    def unheld(self, held: Container[int]) -> tuple[Birthplace, ...]:
-        """Return where the blocks were made that are not at the addresses ``held``, most first."""
-        rows = ((block.row, NO_LINES) for block in self.blocks if block.address not in held)
-        places = birthplaces(rows, self.stacks, self.phases, self.rounds)
-        return tuple(islice((place for place in places if not place.device), _MOST_UNHELD))
+    def plain(self, blocks: Iterable[Survivor]) -> tuple[Birthplace, ...]:
+        """Return the lines that made some blocks of the host, in whatever constructor they lie."""
+        rows = ((block.row, _NO_LINES) for block in blocks if not block.is_on_device)
+        return birthplaces(rows, self.stacks, self.phases, self.rounds)[:_MOST_PLAIN]
 
     def _made_with_entry(self, block: Belonging) -> bool:
         """Return whether a block is an entry, or was made while its entry was initialized."""

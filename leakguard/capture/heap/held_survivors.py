@@ -105,10 +105,18 @@ class HeldSurvivors:
         times = self._bytes(all_) / self._bytes(sure) if sure else 1.0
         return self._survivors.places([self._belonging(survivor, times) for survivor in sure])
 
-    def unheld(self, named: Collection[int]) -> tuple[Birthplace, ...]:
-        """Return where the survivors were made that none of the ``named`` paths gains."""
+    def unheld(self, named: Collection[int], first: int) -> tuple[Birthplace, ...]:
+        """Return where the survivors were made that none of the ``named`` paths gains.
+
+        Those of nodes from ``first`` on, which no root leads to, are not among them.
+        """
         held = {kept.block.address for path in named for kept in self._by_path.get(path, ())}
-        return self._survivors.unheld(held)
+        held.update(block.address for node, block in self._all if node >= first)
+        return self._survivors.plain(b for b in self._survivors.blocks if b.address not in held)
+
+    def adrift(self, first: int) -> tuple[Birthplace, ...]:
+        """Return where the survivors were made of nodes from ``first`` on."""
+        return self._survivors.plain(block for node, block in self._all if node >= first)
 
     def made(self, first: int, classes: Collection[str]) -> dict[str, tuple[Birthplace, ...]]:
         """Return where instances of these classes were made, of the nodes from ``first`` on."""

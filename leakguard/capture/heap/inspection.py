@@ -84,7 +84,8 @@ def take_inspection(
             cycles=cycles,
             adrift_types=adrift_types,
             made_adrift=made_adrift,
-            unheld=look.unheld(),
+            unheld=look.unheld(walked.rooted),
+            born_adrift=look.born_adrift(walked.rooted) if wanted else (),
             seconds=time.perf_counter() - start,
             engine=engine,
         )
@@ -192,9 +193,13 @@ class _Questions:
         holders += [graph for graph in self._graphs() if graph.path not in known]
         return tuple(holders), after, growing
 
-    def unheld(self) -> tuple[Birthplace, ...]:
-        """Return where what none of the holders gains was made; empty without a birth record."""
-        return () if self._survivors is None else self._survivors.unheld(self._places)
+    def unheld(self, first: int) -> tuple[Birthplace, ...]:
+        """Return where what none of the holders gains was made, of the nodes before ``first``."""
+        return () if self._survivors is None else self._survivors.unheld(self._places, first)
+
+    def born_adrift(self, first: int) -> tuple[Birthplace, ...]:
+        """Return where what no root leads to was made, the nodes from ``first`` on."""
+        return () if self._survivors is None else self._survivors.adrift(first)
 
     def made_adrift(
         self, first: int, classes: Collection[str]
