@@ -53,3 +53,11 @@ def test_rounds_that_were_passed_over_are_no_scatter():
     told = Case(replace(uneven, snapshots=tuple(shots)))
     growing = LedgerRow(Growth("type", "app.Trial", "instances", since=1), bytes_rate=2 * RATE)
     assert went_on(told, growing)
+
+
+def test_memory_in_use_that_stopped_is_believed_before_rss_that_did_not():
+    story = RunStory()
+    for n in range(1, ROUNDS + 1):
+        in_use = 50 * MB + RATE * min(n, ROUNDS // 2)
+        story.generation(work=State({"rss": 90 * MB + RATE * n, "heap_in_use": in_use}))
+    assert not went_on(Case(story.run()), DEFECT)
