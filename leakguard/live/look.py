@@ -304,8 +304,13 @@ class Looker:
 
     def _collect_cycles(self, found: Inspection, watch: CycleWatch) -> None:
         """Free the cycles; keep the chains and the lines of the classes that were freed."""
-        with self.purse.charged(Depth.NUMBERS):
-            freed = self.recorder.collect()
+        try:
+            with self.purse.charged(Depth.NUMBERS):
+                freed = self.recorder.collect()
+        except Exception as error:  # a look is worth having without its collection
+            pass_on(error)
+            self.safety.note("census", error)
+            return
         ways, made = found.cycles or {}, found.made_adrift
         told = {name: way for name, way in ways.items() if name in freed.types}
         lines = {name: places for name, places in made.items() if name in freed.types}
