@@ -267,12 +267,13 @@ class Looker:
         found = self._ask(targets, suspects, tell, last=last)
         if found is not None and watch is not None:
             watch.note(too_many, found.adrift, found.adrift_bytes, last=last)
-            self._collect_if_called_for(found, watch)
+            self._collect_if_called_for(found, watch, last=last)
         return replace(look, depth=Depth.HOLDERS, found=found)
 
-    def _collect_if_called_for(self, found: Inspection, watch: CycleWatch) -> None:
+    def _collect_if_called_for(self, found: Inspection, watch: CycleWatch, *, last: bool) -> None:
         ways = found.cycles
-        if ways is None or not watch.calls_for_collection(ways.keys()):
+        # While the loop goes on, cycles of libraries are left to the program's own collector.
+        if ways is None or not (ways or last) or not watch.calls_for_collection(ways.keys()):
             return
         if may_collect():
             self._collect_cycles(found, watch)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 
@@ -54,7 +55,8 @@ def test_workers_and_shuffling_change_no_outcome_and_reports_are_written_once(su
         pytest.importorskip("pytest_randomly")
     ran = suite(TWO_BUDGETS, "--leakguard-report=memory", *options)
     assert (ran.of("test_kept"), ran.of("test_leak")) == ("passed", "failure")
-    assert "growth per generation: +3" in ran.message("test_leak")
+    told = re.search(r"growth per generation: \+(\d+) kB", ran.message("test_leak"))
+    assert told is not None and 280 < int(told[1]) < 330
     assert ran.printed.count("leakguard: 1 of 2 memory budgets broken") == 1
     written = json.loads((ran.folder / "memory" / "outcomes.json").read_text())
     assert sorted(budget["test"] for budget in written["budgets"]) == [
