@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from gc import disable, enable, isenabled  # imported early: the program may later mock these
+from gc import collect, disable, enable, isenabled  # early: the program may later mock these
 from typing import TypeVar
 
 from leakguard.capture.heap.frames import other_threads_run
@@ -98,7 +98,7 @@ def take_collection(census: Callable[[], HeapCensus]) -> Collection:
     Finalizers of the program run, as in any collection.
     """
     before, stuck = census().census, len(gc.garbage)
-    unreachable = gc.collect()
+    unreachable = collect()
     uncollectable = len(gc.garbage) - stuck
     after = census().census
     return Collection(
