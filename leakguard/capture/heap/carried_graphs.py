@@ -96,9 +96,9 @@ class CarriedGraphs:
             known[below] = head
         return head
 
-    def is_head(self, path: int) -> bool:
-        """Return whether ``head_above`` has found the path."""
-        return path in self._heads_above.values()
+    def heads_above(self) -> frozenset[int]:
+        """Return the paths of tensors that ``head_above`` has found so far."""
+        return frozenset(self._heads_above.values())
 
     def _heads(self) -> Iterator[int]:
         """Yield the rooted tensors, outside containers and graphs, that led to a large graph."""
@@ -110,10 +110,11 @@ class CarriedGraphs:
         for node in dict.fromkeys(large):
             if node < self.rooted and derives(graph.class_of(node), torch.kind):
                 above = graph.chain_to(node)[-2:]
-                in_container = graph.path_of(above[0]) in self.containers
-                in_graph = self.head_above(graph.path_of(node)) != NO_NODE
-                carries = any(map(self._is_backward, graph.children(node)))
-                if carries and not in_container and not in_graph:
+                if graph.path_of(above[0]) in self.containers:
+                    continue
+                if self.head_above(graph.path_of(node)) != NO_NODE:
+                    continue
+                if any(map(self._is_backward, graph.children(node))):
                     yield node
 
     def _is_backward(self, node: int) -> bool:

@@ -161,11 +161,10 @@ class _Questions:
         chosen = self._by_graph(self._chosen(grown, suspects, (*gaining, large)))
         self._places = [place for place, _, _ in chosen]
         members = self._graph.members(self._places)
+        heads = self._carried.heads_above()
         # If several tensors hold a graph, none of them alone retains it, but its nodes do.
         groups = [
-            (list(self._carried.behind(nodes)), True)
-            if self._carried.is_head(place)
-            else (nodes, False)
+            (list(self._carried.behind(nodes)), True) if place in heads else (nodes, False)
             for (place, _, _), nodes in zip(chosen, members, strict=True)
         ]
         measured = self._graph.retained(groups)

@@ -19,6 +19,19 @@ MADE, SIZE = 300, 100 * KB
 COLLECTED, LAST = 5, 400
 
 
+def end(generation: int, metrics: Mapping[str, int], *, looked: bool, **more) -> Snapshot:
+    """Tell the end of a generation, with a census if it was looked at."""
+    return Snapshot(
+        generation,
+        f"Gen {generation}: End of generation",
+        "generation",
+        generation=generation,
+        metrics=metrics,
+        cost=Cost(0.01, int(looked)),
+        **more,
+    )
+
+
 def told(left: int, *, enabled: int = 0, holders: Mapping[int, Holder] | None = None) -> Run:
     """Tell a run at whose last look ``left`` nodes are there."""
     shots = []
@@ -31,12 +44,9 @@ def told(left: int, *, enabled: int = 0, holders: Mapping[int, Holder] | None = 
         freed = Collection(MADE * COLLECTED, bytes=SIZE * COLLECTED, types={NODE: MADE * COLLECTED})
         held = (holders or {}).get(generation)
         shots.append(
-            Snapshot(
+            end(
                 generation,
-                f"Gen {generation}: End of generation",
-                "generation",
-                generation=generation,
-                metrics={
+                {
                     "rss": 60 * MB + SIZE // MADE * kept,
                     "heap_in_use": 5 * MB,
                     "python_in_use": 10 * MB + SIZE // MADE * kept,
@@ -46,7 +56,7 @@ def told(left: int, *, enabled: int = 0, holders: Mapping[int, Holder] | None = 
                 census=Census({NODE: TypeCount(count, 56 * count)}) if looked else None,
                 collection=freed if generation == COLLECTED else None,
                 holders=() if held is None else (held,),
-                cost=Cost(0.01, int(looked)),
+                looked=looked,
             )
         )
     return Run(RunInfo(), tuple(shots), finished=True)
@@ -93,17 +103,14 @@ def test_garbage_since_the_collector_was_switched_off_is_told_whatever_it_freed_
             "gc_full_collections": min(generation, off or generation) // 5,
         }
         shots.append(
-            Snapshot(
+            end(
                 generation,
-                f"Gen {generation}: End of generation",
-                "generation",
-                generation=generation,
-                metrics=metrics,
+                metrics,
                 census=Census({NODE: TypeCount(left, 56 * left)}) if looked else None,
                 collection=Collection(left, bytes=SIZE // MADE * left, types={NODE: left})
                 if generation == 90 and left
                 else None,
-                cost=Cost(0.01, int(looked)),
+                looked=looked,
             )
         )
     findings = diagnose(Run(RunInfo(), tuple(shots), finished=True)).findings
@@ -131,12 +138,9 @@ def waiting(type_: str, kept: Mapping[int, int]) -> Run:
         size = 100 * KB * count
         types = {type_: count, "dict": count}
         shots.append(
-            Snapshot(
+            end(
                 generation,
-                f"Gen {generation}: End of generation",
-                "generation",
-                generation=generation,
-                metrics={
+                {
                     "rss": 60 * MB + size,
                     "heap_in_use": 5 * MB + size,
                     "python_in_use": 10 * MB,
@@ -147,7 +151,7 @@ def waiting(type_: str, kept: Mapping[int, int]) -> Run:
                 if generation in kept
                 else None,
                 collection=Collection(count, bytes=size, types=types) if generation == 40 else None,
-                cost=Cost(0.01, int(generation in kept)),
+                looked=generation in kept,
             )
         )
     return Run(RunInfo(), tuple(shots), finished=True)
