@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import os
 import re
 import sys
 import tokenize
@@ -12,7 +13,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from leakguard.capture.library import OWN_FOLDER, innermost, is_library
+from leakguard.capture.library import OWN_FOLDER, innermost, is_library, is_typed
 from leakguard.model.code_line import written
 
 _MOST_FRAMES = 24
@@ -65,11 +66,28 @@ def origin(stack: Sequence[Frame], constructors: Iterable[Lines] | None = None) 
     not its own instance.
     """
     known = None if constructors is None else tuple(constructors)
-    own = [index for index, frame in enumerate(stack) if is_programs(frame.file)]
+    own = _own(stack)
     inside = [i for i in own if known and any(lines.has(stack[i]) for lines in known)]
     around = [i for i in own if not inside or i > inside[-1]]
     asked = (i for i in around if not _is_factory(stack[i], known is not None))
     return next(asked, around[0] if around else own[0] if own else 0)
+
+
+def _own(stack: Sequence[Frame]) -> list[int]:
+    """Return the indices of the program's frames, without those of code that it made, if it can.
+
+    Made code has a name of its own each time, so the line that ran it says more.
+    """
+    own = [index for index, frame in enumerate(stack) if is_programs(frame.file)]
+    written = [i for i in own if _has_source(stack[i].file)]
+    return written or own
+
+
+@functools.lru_cache(maxsize=4096)
+def _has_source(file: str) -> bool:
+    """Return whether the source of a file of the program can be read, or was typed."""
+    # A name that a program made up may be no path at all, for which ``Path.exists`` raises.
+    return cell_of(file) is not None or is_typed(file) or os.path.exists(file)  # noqa: PTH110
 
 
 def _is_factory(frame: Frame, knows_constructors: bool) -> bool:

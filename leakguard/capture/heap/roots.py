@@ -13,13 +13,21 @@ from itertools import compress, repeat
 from types import ModuleType
 from typing import Any
 
-from leakguard.capture.heap.classes import derives, extends_a_package, module_namespace, module_of
+from leakguard.capture.heap.classes import (
+    derives,
+    extends_a_package,
+    module_file,
+    module_namespace,
+    module_of,
+)
 from leakguard.capture.heap.frames import function_name, local_variables, running_frames
 from leakguard.capture.heap.half_built import is_blank
 from leakguard.capture.library import OWN_PACKAGE
 
 Root = tuple[object, str, bool]
 _FOR_FRAMEWORKS = f"{OWN_PACKAGE}.integrations."
+# The interpreter's own name for the program, and that of a worker which was spawned.
+_MAIN = ("__main__", "__mp_main__")
 
 
 def is_ours(cls: type) -> bool:
@@ -35,13 +43,16 @@ def is_ours(cls: type) -> bool:
 
 
 def module_roots() -> Iterator[Root]:
-    """Yield the namespaces of the loaded modules except the guard's own.
+    """Yield the namespaces of the imported modules except the guard's own.
 
-    ``__main__`` comes first, and modules of the standard library come last.
+    ``__main__`` comes first, and modules of the standard library come last. A module that the
+    program made itself, or loaded again from the same file under another name, is no root: what
+    holds it is ``sys.modules``.
     """
     modules = [(name, item) for name, item in list(sys.modules.items()) if type(name) is str]
+    files: set[str] = set()
     for name, module in sorted(modules, key=_remoteness):
-        if name.partition(".")[0] != OWN_PACKAGE:
+        if name.partition(".")[0] != OWN_PACKAGE and _is_imported(name, module, files):
             yield _module_root(name, module)
 
 
@@ -96,6 +107,17 @@ def registry_roots() -> Iterator[Root]:
     for name, hook in zip(("firstiter", "finalizer"), sys.get_asyncgen_hooks(), strict=True):
         if hook is not None:
             yield hook, f"sys.get_asyncgen_hooks().{name}", False
+
+
+def _is_imported(name: str, module: Any, files: set[str]) -> bool:
+    """Return whether a module was imported by its name; ``files`` are those of earlier modules."""
+    if name in _MAIN or not derives(type(module), ModuleType):
+        return True
+    file = module_file(module)
+    is_again = file in files
+    if file is not None:
+        files.add(file)
+    return module_namespace(module).get("__spec__") is not None and not is_again
 
 
 def _module_root(name: str, module: Any) -> Root:

@@ -337,6 +337,14 @@ def test_function_that_keeps_what_it_makes_is_no_factory_whatever_its_name(body,
     assert stack[origin(stack)].function == asked
 
 
+def test_line_that_ran_code_which_the_program_made_says_more_than_that_code(tmp_path):
+    file = tmp_path / "rules.py"
+    file.write_text("exec(compile(made, 'rule_17.py', 'exec'))\n", encoding="utf-8")
+    made = Frame("rule_17.py", 2, "<module>")
+    assert origin([made, Frame(str(file), 1, "load")]) == 1
+    assert origin([made, Frame("rule_18.py", 1, "load")]) == 0
+
+
 def test_places_are_told_from_the_folder_of_import(monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(str(tmp_path))
     frame = Frame(str(tmp_path / "package" / "module.py"), 12, "train")

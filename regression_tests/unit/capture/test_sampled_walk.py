@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import gc
 import sys
-import types
 from collections import deque
+from importlib.machinery import ModuleSpec
+from importlib.util import module_from_spec
 
 import pytest
 
@@ -28,7 +29,7 @@ class Owner:
 
 @pytest.fixture
 def program(monkeypatch, tmp_path):
-    module = types.ModuleType("watched_program")
+    module = module_from_spec(ModuleSpec("watched_program", None))
     module.__file__ = str(tmp_path / "watched_program.py")
     monkeypatch.setitem(sys.modules, "watched_program", module)
     return module

@@ -15,6 +15,7 @@ import sys
 import types
 import weakref
 from collections.abc import Callable
+from importlib.machinery import ModuleSpec
 from typing import Any
 from xml.parsers import expat
 
@@ -32,6 +33,7 @@ HERE = types.ModuleType("kept_in_c")
 
 @pytest.fixture(autouse=True)
 def _module():
+    HERE.__spec__ = ModuleSpec("kept_in_c", None)
     sys.modules["kept_in_c"] = HERE
     yield
     HERE.__dict__.clear()

@@ -29,6 +29,7 @@ import threading
 import types
 import weakref
 from collections.abc import Callable, Iterator
+from importlib.machinery import ModuleSpec
 from typing import Any
 from xml.etree import ElementTree
 from xml.parsers import expat
@@ -320,6 +321,7 @@ def _named(engine: Engine) -> dict[str, str]:
 
 @each_engine
 def test_what_a_class_written_in_c_keeps_is_held_by_something_with_a_name(engine: Engine) -> None:
+    HERE.__spec__ = ModuleSpec("kept_in_c", None)
     sys.modules["kept_in_c"] = HERE
     try:
         told = _named(engine)
