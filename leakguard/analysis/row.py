@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from leakguard.analysis.birthplace import Birth
 from leakguard.analysis.case import Case
+from leakguard.analysis.facts.fix import LeftByLine
 from leakguard.analysis.facts.measured import LeftOfGenerations
 from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.knowledge import place_of
@@ -110,13 +111,13 @@ def _left_by_a_line(case: Case, row: LedgerRow) -> LedgerRow:
     birth, lead = row.birth, row.lead
     if lead.source != "rest" or birth is None or birth.place is None or birth.trail is None:
         return row
-    if not case.births.knows_unheld or row.held_by is not None:
+    line = birth.place.place
+    if line is None or not case.births.knows_unheld or row.held_by is not None:
         return row
-    left = LeftOfGenerations(
-        birth.place.place or "", birth.trail.since, birth.trail.residue.samples
-    )
+    left = LeftOfGenerations(line, birth.trail.since, birth.trail.residue.samples)
     evidence = (*lead.evidence, Evidence("births", left))
-    return replace(row, lead=replace(lead, worst="leak", evidence=evidence))
+    changed = replace(lead, worst="leak", evidence=evidence, fix=LeftByLine(line))
+    return replace(row, lead=changed)
 
 
 def _in_phase_of_birth(row: LedgerRow) -> LedgerRow:

@@ -61,6 +61,13 @@ class FindRest(Struct, frozen=True):
     phase: str | None
 
 
+class LeftByLine(Struct, frozen=True):
+    """What to do about blocks that a line of the program leaves, and that nothing known holds."""
+
+    line: str
+
+
 Fix: TypeAlias = (
-    Advice | Remedy | Extended | Release | MemoryBehind | BoundGauge | BreakCycle | FindRest
+    Advice | Remedy | Extended | Release | MemoryBehind | BoundGauge | BreakCycle | FindRest |
+    LeftByLine
 )  # fmt: skip

@@ -82,6 +82,12 @@ def fix(chosen: f.Fix) -> str:
                 f"a report of its own. Smaller phases inside {phase or 'the loop'} show where it "
                 "comes from"
             )
+        case f.LeftByLine(line):
+            return (
+                f"see what {line} calls, and where what it makes goes: no object that was looked "
+                "at holds it. Code in C keeps it until a close(), free() or reset() of its own, or "
+                "counts a reference too many"
+            )
 
 
 def known_fix(known: KnownLeak) -> str:

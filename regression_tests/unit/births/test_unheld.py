@@ -61,3 +61,19 @@ def test_what_a_holder_has_is_not_among_what_none_has(packed):
 def test_memory_that_is_let_go_of_is_nobodys_leak(tmp_path):
     run = played(tmp_path, PACKED.replace("FORGET", "self.packers.pop(number - 3, None)"))
     assert {finding.held_by for finding in diagnose(run).findings} == {"__main__.receipts.rows[*]"}
+
+
+@needs_births
+def test_what_a_line_left_to_nobody_says_which_call_to_look_at(tmp_path):
+    lost = PACKED.replace(
+        "packer = self.packers[number] = zlib.compressobj(6, zlib.DEFLATED, 12, 5)",
+        "packer = zlib.compressobj(6, zlib.DEFLATED, 12, 5)",
+    ).replace("FORGET", "pass")
+    lost = lost.replace(
+        "packer.compress(bytes(100))",
+        "packer.compress(bytes(100)); ctypes.pythonapi.Py_IncRef(ctypes.py_object(packer))",
+    ).replace("import random", "import ctypes, random")
+    findings = diagnose(played(tmp_path, lost)).findings
+    left = next(finding for finding in findings if finding.held_by is None)
+    assert (left.verdict, left.created_at) == ("leak", "program.py:13 in pack")
+    assert left.fix.startswith("see what program.py:13 calls")
