@@ -118,6 +118,7 @@ typedef struct {
 typedef struct {
     size_t size;
     double weight;
+    double share; /* of the candidates of its site that are recorded */
     enum domain domain;
     void *shadow; /* its place in the pools, see domains.c; NULL for none */
     int count;    /* of frames */
@@ -163,10 +164,8 @@ is_due(enum domain domain, size_t size)
 typedef struct {
     double interval;     /* the mean distance of two samples, in bytes */
     double bytes;        /* allocated since the start, estimated */
-    uint64_t taken;      /* samples since the start */
-    uint64_t next_check;
     double checked;      /* CPU time of the process at the check before */
-    uint64_t before;     /* samples that it had taken when the rates were last looked at */
+    uint32_t before;     /* candidates that it had had when the rates were last looked at */
 } Stratum;
 
 typedef struct {
@@ -174,7 +173,7 @@ typedef struct {
     double bytes;   /* allocated since the start, estimated */
     double blocks;
     double seconds; /* CPU time of the process when the rates were last looked at */
-    double level;   /* samples a second that each of its strata may take */
+    double level;   /* candidates a second that each of its strata may have */
 } Family;
 
 extern Family families[FAMILIES];
@@ -189,15 +188,18 @@ void sampler_start(double python_interval, double c_interval, uint64_t seed, int
 /* Start the clock anew; return the weight of a block of this size that was sampled, in bytes, or 0 where
    it was not: the first of a thread, whose clock had not been started yet. */
 double next_time(enum domain domain, size_t size);
+/* Return the share of the candidates of this thread's site, the innermost frames, that is recorded now; 0 where
+   this one is not. */
+double share_of_site(enum domain domain, size_t size);
 /* Return a number in (0, 1]. */
 double uniform(void);
 /* Return the share of a stratum's blocks that is sampled. */
 double probability(int stratum);
 /* Double the interval of a stratum. */
 void sample_less(int stratum);
-/* Count a sample, and take larger intervals where there are too many. */
+/* Count a sample. */
 void sampler_count(const Sample *sample);
-/* Take smaller intervals where few samples are taken; called at the end of a generation. */
+/* Take smaller intervals where there are few candidates; called at the end of a generation. */
 void sampler_adapt(void);
 double cpu_seconds(void);
 
@@ -212,6 +214,7 @@ struct Sample {
     void *shadow;
     uint64_t size;
     double weight; /* bytes that it stands for: its size divided by its probability, times one_in */
+    float share;   /* of the candidates of its site that were recorded */
     uint32_t stack;
     int32_t generation;
     uint32_t next; /* in its bucket, or in the list of free ones; 0 ends both */
@@ -274,6 +277,9 @@ typedef struct {
 /* Read the frames of this thread, innermost first. Returns their number, 0 where it has none, and -1
    where it runs another interpreter than the main one. */
 int read_frames(enum domain domain, RawFrame *frames);
+/* Return a number for where this thread is, the same each time it comes to the same instructions; 0 where it
+   has no frames. Cheaper than its frames. */
+uint64_t site_of(enum domain domain);
 void frames_start(void);
 
 size_t stacks_size(void);

@@ -52,6 +52,11 @@ begin_birth(enum domain domain, size_t size, Birth *birth)
     if (birth->weight == 0 || !*recording || inside || is_quiet || (domain == NATIVE && !native_is_recorded)) {
         return 0;
     }
+    birth->share = share_of_site(domain, size);
+    if (birth->share == 0) {
+        return 0;
+    }
+    birth->weight /= birth->share;
     birth->count = read_frames(domain, birth->frames);
     return birth->count >= 0;
 }
@@ -65,6 +70,7 @@ record(const Birth *birth, void *block)
         .shadow = birth->shadow,
         .size = birth->size,
         .weight = birth->weight * one_in,
+        .share = (float)birth->share,
         .stack = stack_number(birth->frames, birth->count),
         .generation = current_generation,
         .phase = current_phase,

@@ -138,7 +138,7 @@ sift(const char *thinned, unsigned drop)
             int stratum = stratum_of(sample->domain, sample->size);
             double before = (double)sample->size / sample->weight, after = before;
             if (thinned[stratum]) {
-                after = probability(stratum) / sample->one_in;
+                after = probability(stratum) * sample->share / sample->one_in;
             }
             if (drop >> sample->domain & 1 || (after < before && uniform() * before > after)) {
                 unlink_sample(bucket, link);
