@@ -35,9 +35,9 @@ RISING_FIRST, RISING_SHARE, RISING_SECONDS = 0.2, 0.05, 1.0
 #: Chosen: what a person would wait for.
 OWED_SECONDS, OWED_SHARE = 2.0, 0.05
 #: CPU seconds that a look may always take before it is aborted. Chosen: in a process with torch, a
-#: look that follows the most nodes of backward graphs took 2 s. What is aborted was paid for
-#: nothing.
-SHORTEST_LIMIT = 3.0
+#: look that follows 45,000 nodes of backward graphs took 3.7 s, and on a busy machine takes twice
+#: that. What is aborted was paid for nothing: with 3 s, two programs of strangers had no holders.
+SHORTEST_LIMIT = 8.0
 #: A look may always take this many times its expected cost before it is aborted. Chosen: more than
 #: 2, because a look takes twice as long if it has to search for holders.
 TIMES_USUAL = 4.0
