@@ -15,6 +15,7 @@ from leakguard.analysis.tolerance import (
     MAJORITY,
     NEARLY_ALL,
     ONE_IN_A_HUNDRED,
+    OWN_SHARE,
     WENT_ON_SHARE,
     is_about,
 )
@@ -211,6 +212,9 @@ class RunBirths:
 
         Each leaves a quarter of it or more. If no lines do, several functions may. The bytes per
         generation that each leaves come first.
+
+        If a look has told block by block what no holder has, a tenth is enough, and they may leave
+        less in all: what memory gained beside them is not theirs.
         """
         apart = tuple(holders)
         for by_function in (False, True):
@@ -218,6 +222,10 @@ class RunBirths:
             most = [part for part in parts if part[0] >= WENT_ON_SHARE * rate]
             if most and is_about(sum(left for left, _ in most), rate):
                 return most
+        if self.knows_unheld:
+            parts = self._unheld(rate, told, apart)
+            most = [part for part in parts if part[0] >= OWN_SHARE * rate]
+            return most if sum(left for left, _ in most) <= rate else []
         return []
 
     @property
