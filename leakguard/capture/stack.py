@@ -8,7 +8,7 @@ import os
 import re
 import sys
 import tokenize
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -65,21 +65,30 @@ def origin(stack: Sequence[Frame], constructors: Iterable[Lines] | None = None) 
     line that called them asked. Another ``__init__`` is then no factory, because what it made is
     not its own instance.
     """
+    return origin_among([frame.file for frame in stack], stack.__getitem__, constructors)
+
+
+def origin_among(
+    files: Sequence[str],
+    frame_at: Callable[[int], Frame],
+    constructors: Iterable[Lines] | None = None,
+) -> int:
+    """Return what ``origin`` does, for a deep stack of which few frames are worth reading."""
     known = None if constructors is None else tuple(constructors)
-    own = _own(stack)
-    inside = [i for i in own if known and any(lines.has(stack[i]) for lines in known)]
+    own = _own(files)
+    inside = [i for i in own if known and any(lines.has(frame_at(i)) for lines in known)]
     around = [i for i in own if not inside or i > inside[-1]]
-    asked = (i for i in around if not _is_factory(stack[i], known is not None))
+    asked = (i for i in around if not _is_factory(frame_at(i), known is not None))
     return next(asked, around[0] if around else own[0] if own else 0)
 
 
-def _own(stack: Sequence[Frame]) -> list[int]:
-    """Return the indices of the program's frames, without those of code that it made, if it can.
+def _own(files: Sequence[str]) -> list[int]:
+    """Return the indices of the program's files, without those of code that it made, if it can.
 
     Made code has a name of its own each time, so the line that ran it says more.
     """
-    own = [index for index, frame in enumerate(stack) if is_programs(frame.file)]
-    written = [i for i in own if _has_source(stack[i].file)]
+    own = [index for index, file in enumerate(files) if is_programs(file)]
+    written = [index for index in own if _has_source(files[index])]
     return written or own
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from leakguard.capture.library import OWN_FOLDER
-from leakguard.capture.stack import Frame, Lines, described, is_programs, origin, place
+from leakguard.capture.stack import Frame, Lines, described, is_programs, origin_among, place
 from leakguard.model.births import Birthplace, Births, Cohort
 
 #: Number of the stack, round, number of the phase, kind of memory (``PYTHON``, ``NATIVE`` or
@@ -201,27 +201,31 @@ def _cohort(born: int, width: int, of: _Sum) -> Cohort:
 
 
 class _StackRead:
-    """One stack: the program's own line in it, and whether the guard made the allocation."""
+    """One stack: the program's own line in it, and whether the guard made the allocation.
+
+    A look reads thousands of them, of up to 64 frames, so a frame is named only where it is asked.
+    """
 
     __slots__ = ("_asked", "_frames", "function", "is_ours", "place")
 
     def __init__(self, frames: Frames, constructors: Constructors) -> None:
-        self._frames = [
-            Frame(file, line, _function(frames, index))
-            for index, (file, line, name) in enumerate(frames)
-            if not (file == name == _TRAMPOLINE)
-        ]
-        self._asked = origin(self._frames, constructors) if self._frames else 0
-        at = self._frames[self._asked] if self._frames else None
+        self._frames = tuple(f for f in frames if not (f[0] == f[2] == _TRAMPOLINE))
+        files = [file for file, _, _ in self._frames]
+        self._asked = origin_among(files, self._at, constructors) if files else 0
+        at = self._at(self._asked) if files else None
         self.place = None if at is None else place(at)
         self.function = None if at is None else at.function
-        self.is_ours = _is_ours(self._frames)
+        self.is_ours = _is_ours(files)
+
+    def _at(self, index: int) -> Frame:
+        file, line, _ = self._frames[index]
+        return Frame(file, line, _function(self._frames, index))
 
     def runs(self, functions: Iterable[Lines]) -> bool:
-        return any(lines.has(frame) for lines in functions for frame in self._frames)
+        return any(lines.has(Frame(*frame)) for lines in functions for frame in self._frames)
 
     def texts(self) -> tuple[str, ...]:
-        return described(self._frames, self._asked)
+        return described([self._at(index) for index in range(len(self._frames))], self._asked)
 
 
 def _function(frames: Frames, index: int) -> str | None:
@@ -234,11 +238,11 @@ def _function(frames: Frames, index: int) -> str | None:
     return None
 
 
-def _is_ours(frames: Sequence[Frame]) -> bool:
+def _is_ours(files: Iterable[str]) -> bool:
     """Return whether a line of the guard lies closer to the allocation than any program line."""
-    for frame in frames:
-        if frame.file.startswith(OWN_FOLDER):
+    for file in files:
+        if file.startswith(OWN_FOLDER):
             return True
-        if is_programs(frame.file):
+        if is_programs(file):
             return False
     return False
