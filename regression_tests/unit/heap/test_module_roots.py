@@ -53,7 +53,8 @@ def test_module_that_is_loaded_again_under_another_name_is_held_by_that_table(
     assert [_held_by(table) for table in tables] == [f"{names[0]}.table", "sys.modules[*].table"]
 
 
-def test_program_that_is_imported_by_its_own_name_too_keeps_its_name(monkeypatch):
-    main = sys.modules["__main__"]
-    module = _loaded("trainer", getattr(main, "__file__", None) or __file__)
+def test_program_that_is_imported_by_its_own_name_too_keeps_its_name(monkeypatch, tmp_path):
+    file = str(tmp_path / "trainer.py")
+    monkeypatch.setattr(sys.modules["__main__"], "__file__", file, raising=False)
+    module = _loaded("trainer", file)
     assert _held_by(_registered(monkeypatch, "trainer", module)) == "trainer.table"
