@@ -88,6 +88,12 @@ class Birth:
         return counted if self.trail is None else self.trail.began(counted)
 
 
+def _large(parts: Iterable[tuple[float, Birth]], rate: float) -> list[tuple[float, Birth]]:
+    """Return the parts of a quarter of ``rate`` or more if they come to about all of it."""
+    most = [part for part in parts if part[0] >= WENT_ON_SHARE * rate]
+    return most if is_about(sum(left for left, _ in most), rate) else []
+
+
 class RunBirths:
     """What the births of one run say; each holder is asked about once."""
 
@@ -217,16 +223,14 @@ class RunBirths:
         less in all: what memory gained beside them is not theirs.
         """
         apart = tuple(holders)
-        for by_function in (False, True):
-            parts = self._unheld(rate, told, apart, by_function=by_function)
-            most = [part for part in parts if part[0] >= WENT_ON_SHARE * rate]
-            if most and is_about(sum(left for left, _ in most), rate):
-                return most
-        if self.knows_unheld:
-            parts = self._unheld(rate, told, apart)
-            most = [part for part in parts if part[0] >= OWN_SHARE * rate]
-            return most if sum(left for left, _ in most) <= rate else []
-        return []
+        by_line = self._unheld(rate, told, apart)
+        found = _large(by_line, rate) or _large(
+            self._unheld(rate, told, apart, by_function=True), rate
+        )
+        if found or not self.knows_unheld:
+            return found
+        most = [part for part in by_line if part[0] >= OWN_SHARE * rate]
+        return most if sum(left for left, _ in most) <= rate else []
 
     @property
     def knows_unheld(self) -> bool:

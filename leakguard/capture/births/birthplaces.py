@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import starmap
 from typing import TypeAlias
 
 from leakguard.capture.library import OWN_FOLDER
@@ -222,7 +223,8 @@ class _StackRead:
         return Frame(file, line, _function(self._frames, index))
 
     def runs(self, functions: Iterable[Lines]) -> bool:
-        return any(lines.has(Frame(*frame)) for lines in functions for frame in self._frames)
+        frames = tuple(starmap(Frame, self._frames))
+        return any(lines.has(frame) for lines in functions for frame in frames)
 
     def texts(self) -> tuple[str, ...]:
         return described([self._at(index) for index in range(len(self._frames))], self._asked)

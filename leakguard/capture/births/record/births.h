@@ -38,6 +38,8 @@
 
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+/* 2^64 divided by the golden ratio, by which numbers are spread (Knuth, volume 3, section 6.4). */
+#define GOLDEN 0x9E3779B97F4A7C15u
 
 /* Who hands the memory out. Python's small blocks are OBJ and MEM, its larger ones RAW; DEVICE is the
    memory of GPUs. */

@@ -100,9 +100,9 @@ double
 uniform(void)
 {
     if (random_state == 0) {
-        random_state = mixed(__atomic_fetch_add(&seeds, 0x9E3779B97F4A7C15u, __ATOMIC_RELAXED)) | 1;
+        random_state = mixed(__atomic_fetch_add(&seeds, GOLDEN, __ATOMIC_RELAXED)) | 1;
     }
-    random_state += 0x9E3779B97F4A7C15u;
+    random_state += GOLDEN;
     return (double)((mixed(random_state) >> 11) + 1) * 0x1p-53;
 }
 

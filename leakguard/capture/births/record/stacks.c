@@ -57,6 +57,47 @@ own_state(enum domain domain)
     return state != NULL && state->thread_id == PyThread_get_thread_ident() ? state : NULL;
 }
 
+#if PY_VERSION_HEX >= 0x030B0000
+typedef _PyInterpreterFrame RunningFrame;
+#else
+typedef PyFrameObject RunningFrame;
+#endif
+
+static RunningFrame *
+innermost_frame(PyThreadState *state)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    return state->current_frame;
+#elif PY_VERSION_HEX >= 0x030B0000
+    return state->cframe == NULL ? NULL : state->cframe->current_frame;
+#else
+    return state->frame;
+#endif
+}
+
+static RunningFrame *
+caller_of(RunningFrame *frame)
+{
+#if PY_VERSION_HEX >= 0x030B0000
+    return frame->previous;
+#else
+    return frame->f_back;
+#endif
+}
+
+/* A number for what a frame is running: the address of its instruction, or one that is as good. */
+static uintptr_t
+instruction_of(RunningFrame *frame)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    return (uintptr_t)frame->instr_ptr;
+#elif PY_VERSION_HEX >= 0x030B0000
+    return (uintptr_t)frame->prev_instr;
+#else
+    return (uintptr_t)frame->f_code + (uintptr_t)frame->f_lasti;
+#endif
+}
+
 static int
 add_frame(RawFrame *frame, PyCodeObject *code, int units)
 {
@@ -78,13 +119,8 @@ read_frames(enum domain domain, RawFrame *frames)
     if (state->interp != main_interpreter) {
         return -1;
     }
-#if PY_VERSION_HEX >= 0x030B0000
-#if PY_VERSION_HEX >= 0x030D0000
-    _PyInterpreterFrame *frame = state->current_frame;
-#else
-    _PyInterpreterFrame *frame = state->cframe == NULL ? NULL : state->cframe->current_frame;
-#endif
-    for (; frame != NULL && count < MOST_FRAMES; frame = frame->previous) {
+    RunningFrame *frame = innermost_frame(state);
+    for (; frame != NULL && count < MOST_FRAMES; frame = caller_of(frame)) {
 #if PY_VERSION_HEX >= 0x030C0000
         if (frame->owner == FRAME_OWNED_BY_CSTACK) {
             continue;
@@ -93,17 +129,15 @@ read_frames(enum domain domain, RawFrame *frames)
 #if PY_VERSION_HEX >= 0x030D0000
         PyCodeObject *code = (PyCodeObject *)frame->f_executable;
         int units = code != NULL && PyCode_Check(code) ? _PyInterpreterFrame_LASTI(frame) : 0;
-#else
+#elif PY_VERSION_HEX >= 0x030B0000
         PyCodeObject *code = frame->f_code;
         int units = code != NULL ? _PyInterpreterFrame_LASTI(frame) : 0;
+#else
+        PyCodeObject *code = frame->f_code;
+        int units = frame->f_lasti;
 #endif
         count += add_frame(&frames[count], code, units);
     }
-#else
-    for (PyFrameObject *frame = state->frame; frame != NULL && count < MOST_FRAMES; frame = frame->f_back) {
-        count += add_frame(&frames[count], frame->f_code, frame->f_lasti);
-    }
-#endif
     return count;
 }
 
@@ -115,29 +149,10 @@ site_of(enum domain domain)
 {
     uint64_t site = 0;
     PyThreadState *state = own_state(domain);
-    if (state == NULL) {
-        return 0;
+    RunningFrame *frame = state == NULL ? NULL : innermost_frame(state);
+    for (int i = 0; frame != NULL && i < SITE_FRAMES; i++, frame = caller_of(frame)) {
+        site = (site ^ instruction_of(frame)) * GOLDEN;
     }
-#if PY_VERSION_HEX >= 0x030B0000
-#if PY_VERSION_HEX >= 0x030D0000
-    _PyInterpreterFrame *frame = state->current_frame;
-#else
-    _PyInterpreterFrame *frame = state->cframe == NULL ? NULL : state->cframe->current_frame;
-#endif
-    for (int i = 0; frame != NULL && i < SITE_FRAMES; i++, frame = frame->previous) {
-#if PY_VERSION_HEX >= 0x030D0000
-        uintptr_t instruction = (uintptr_t)frame->instr_ptr;
-#else
-        uintptr_t instruction = (uintptr_t)frame->prev_instr;
-#endif
-        site = (site ^ instruction) * 0x9E3779B97F4A7C15u;
-    }
-#else
-    PyFrameObject *frame = state->frame;
-    for (int i = 0; frame != NULL && i < SITE_FRAMES; i++, frame = frame->f_back) {
-        site = (site ^ ((uintptr_t)frame->f_code + (uintptr_t)frame->f_lasti)) * 0x9E3779B97F4A7C15u;
-    }
-#endif
     return site;
 }
 
