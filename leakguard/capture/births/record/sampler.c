@@ -17,13 +17,16 @@
 #include <string.h>
 #include <time.h>
 
-/* Samples of one family that any run may take, and so many more for each second of CPU time: of small,
-   medium and large blocks. Chosen: small ones stay unseen longest, since few of their bytes are sampled.
-   Of a GPU there is no block that is not of one tensor. */
+/* Samples of one family that each doubling of the run's CPU time may take, and so many more for each second of
+   it: of small, medium and large blocks. Chosen: small ones stay unseen longest, since few of their bytes are
+   sampled. Of a GPU there is no block that is not of one tensor. */
 static const struct {
-    double any_run, a_second;
-} budgets[FAMILIES] = {{5000, 1000}, {2500, 500}, {2500, 500}, {5000, 1000}, {2500, 500}, {2500, 500},
-                       {5000, 500}, {5000, 500}, {5000, 500}};
+    double a_doubling, a_second;
+} budgets[FAMILIES] = {{1000, 1000}, {500, 500}, {500, 500}, {1000, 1000}, {500, 500}, {500, 500},
+                       {1000, 500}, {1000, 500}, {1000, 500}};
+/* The CPU seconds of which the first doubling is. Chosen. A run that may take all of its first samples at once has
+   none left for its second generation: of eight leaks of 0.4 MB a generation, its last had 4 samples of 2,700. */
+#define FIRST_SECONDS 0.02
 /* Candidates for each sample. Measured: a candidate costs 0.1 to 0.3 us, a sample 2 to 4. Seven programs of
    strangers with 21 leaks, most of them late and small, played three times: 17, 17 and 17 lines right; without
    sites, twice with 15,000 samples and 1,500 a second, and twice with double that: 16 and 16, 17 and 16. */
@@ -42,10 +45,10 @@ static const struct {
 /* A stratum that takes less than this share of what it may is sampled more. Chosen: intervals are doubled
    and halved, so that half would go up and down. */
 #define FEW (1.0 / 4)
-/* CPU seconds of which a rate is told: fewer have too few samples. Once the samples of any run are taken, a
-   stratum that was idle for a moment must not be thought to be rare: more. Chosen. */
+/* CPU seconds of which a rate is told: fewer have too few samples. Where a family has had too many, a stratum that
+   was idle for a moment must not be thought to be rare: more. Chosen. */
 #define LOOK_BACK 0.02
-#define LOOK_BACK_LATER 0.1
+#define LOOK_BACK_OF_TOO_MANY 0.1
 /* Candidates of a stratum between two looks at the clock, and how often at most its interval is doubled at one:
    blocks larger than the interval are all sampled, so that the rate does not fall at once. */
 #define STEP 256
@@ -188,11 +191,12 @@ counted(enum family family, uint64_t site, uint32_t window)
 static double
 a_second(enum family family, double now)
 {
-    double share = EARLY_SECONDS / (now - started + 1e-9);
-    return budgets[family].a_second * fmin(fmax(share, LEAST_SHARE), 1);
+    double passed = now - started, share = EARLY_SECONDS / (passed + 1e-9);
+    double of_doubling = budgets[family].a_doubling * M_LOG2E / (passed + FIRST_SECONDS);
+    return budgets[family].a_second * fmin(fmax(share, LEAST_SHARE), 1) + of_doubling;
 }
 
-/* The same, over the time since the start, and what any run may take. */
+/* The same, over the time since the start. */
 static double
 allowance(enum family family, double now)
 {
@@ -201,7 +205,7 @@ allowance(enum family family, double now)
     if (passed > EARLY_SECONDS) {
         seconds += EARLY_SECONDS * log(fmin(passed, last) / EARLY_SECONDS) + LEAST_SHARE * fmax(passed - last, 0);
     }
-    return budgets[family].any_run + budgets[family].a_second * seconds;
+    return budgets[family].a_second * seconds + budgets[family].a_doubling * log2(1 + passed / FIRST_SECONDS);
 }
 
 void
@@ -386,12 +390,11 @@ sampler_adapt(void)
     for (int which = 0; which < FAMILIES; which++) {
         Family *family = &families[which];
         double passed = now - family->seconds;
-        int is_later = (double)windows[which].candidates > CANDIDATES * budgets[which].any_run;
-        if (!is_adaptive || passed < (is_later ? LOOK_BACK_LATER : LOOK_BACK)) {
+        int has_too_many = is_overdrawn((enum family)which, now);
+        if (!is_adaptive || passed < (has_too_many ? LOOK_BACK_OF_TOO_MANY : LOOK_BACK)) {
             continue;
         }
         int is_whole = which != PYTHON_SMALL || small_is_recorded;
-        int has_too_many = is_overdrawn((enum family)which, now);
         family->level = level_of((enum family)which, passed, now);
         for (int number = 0; number < STRATA; number++) {
             if ((int)family_at(number) != which) {
