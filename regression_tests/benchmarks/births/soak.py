@@ -56,14 +56,14 @@ def play(number, kept):
 
 def _line(record, rounds):
     record.check()
-    live, stacks, (python, c) = _births.figures()
+    live, places, (python, c) = _births.figures()
     told = [p for p in record.cohorts(rounds).places if p.function == "exchange"]
     mine, error = sum(p.bytes for p in told), sum(p.error**2 for p in told) ** 0.5
     true = _KEPT * 5_001
     off = (mine - true) / max(error, 1)
     return (
         f"| {time.process_time():,.0f} | {rounds:,} | {(python[3] + c[3]) / 1e9:.2f} |"
-        f" {(python[2] + c[2]) / 1e9:,.0f} | {record.share:.0%} | {live:,} | {stacks:,} |"
+        f" {(python[2] + c[2]) / 1e9:,.0f} | {record.share:.0%} | {live:,} | {places:,} |"
         f" {_resident():.1f} | {mine / true:.2f} ({off:+.1f} errors) |"
     )
 
@@ -77,7 +77,7 @@ def main() -> None:
     record = BirthRecord(most_share=0.01)
     record.start()
     kept: deque[bytearray] = deque((bytearray(5_000) for _ in range(_KEPT)), maxlen=_KEPT)
-    print("| CPU s | rounds | G blocks | GB | small recorded | samples | stacks | MB | kept |")
+    print("| CPU s | rounds | G blocks | GB | small recorded | samples | places | MB | kept |")
     print("|---|---|---|---|---|---|---|---|---|")
     number, said = 0, 0.0
     while time.process_time() < given.seconds:

@@ -266,15 +266,10 @@ extern size_t doubled_bytes;
 /* ---- stacks.c, functions.c: where the program was, as plain copies ---------------------------- */
 
 typedef struct {
-    uint32_t function;
-    int32_t offset;
-    int32_t line;
+    uint32_t caller; /* the number of another place, 0 of an outermost one */
+    uint32_t function, serial;
+    int32_t offset, line;
 } Place;
-
-typedef struct {
-    uint32_t start, hash, serial;
-    uint16_t length;
-} Stack;
 
 /* Read the frames of this thread, innermost first. Returns their number, 0 where it has none, and -1
    where it runs another interpreter than the main one. */
@@ -288,13 +283,12 @@ size_t stacks_size(void);
 size_t stacks_bytes(void);
 void stacks_use(char *memory);
 void stacks_clear(void);
-/* Return the number of a stack, 0 for none and where there is no room. */
+/* Return the number of a stack, that of its innermost place; 0 for none and where there is no room. */
 uint32_t stack_number(const RawFrame *frames, int count);
-const Stack *stack_at(uint32_t number);
-const Place *places_of(const Stack *stack);
+const Place *place_at(uint32_t number);
 /* While the stacks are read without the lock nothing is swept. */
 void stacks_pin(int pinned);
-uint32_t stacks_count(void);
+uint32_t places_count(void);
 
 size_t functions_size(void);
 size_t functions_bytes(void);
@@ -302,6 +296,7 @@ void functions_use(char *memory);
 void functions_clear(void);
 /* Return the number of a function, 0 where there is no room. */
 uint32_t function_number(PyCodeObject *code);
+int is_function_of(uint32_t number, const PyCodeObject *code);
 int line_at(PyCodeObject *code, int offset);
 const char *function_name(uint32_t number);
 const char *function_file(uint32_t number);

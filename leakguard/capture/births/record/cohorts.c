@@ -83,14 +83,14 @@ text_of(const char *text)
 /* Return a new reference to the frame of a place. Stacks have most of theirs in common: each is made
    once, and kept in `frames`. */
 static PyObject *
-frame_at(Place place, PyObject *frames)
+frame_at(const Place *place, PyObject *frames)
 {
-    PyObject *key = PyLong_FromUnsignedLongLong((uint64_t)place.function << 32 | (uint32_t)place.line);
+    PyObject *key = PyLong_FromUnsignedLongLong((uint64_t)place->function << 32 | (uint32_t)place->line);
     PyObject *frame = key == NULL ? NULL : PyDict_GetItemWithError(frames, key);
     Py_XINCREF(frame);
     if (frame == NULL && !PyErr_Occurred()) {
-        frame = Py_BuildValue("(NiN)", text_of(function_file(place.function)), place.line,
-                              text_of(function_name(place.function)));
+        frame = Py_BuildValue("(NiN)", text_of(function_file(place->function)), place->line,
+                              text_of(function_name(place->function)));
         if (frame != NULL && PyDict_SetItem(frames, key, frame) < 0) {
             Py_CLEAR(frame);
         }
@@ -99,17 +99,23 @@ frame_at(Place place, PyObject *frames)
     return frame;
 }
 
+/* Return the frames of a stack, innermost first. */
 static PyObject *
-frames_of(const Stack *stack, PyObject *frames)
+frames_of(uint32_t innermost, PyObject *frames)
 {
-    PyObject *found = PyTuple_New(stack->length);
-    for (int i = 0; found != NULL && i < stack->length; i++) {
-        PyObject *frame = frame_at(places_of(stack)[i], frames);
+    Py_ssize_t length = 0;
+    for (uint32_t number = innermost; number; number = place_at(number)->caller) {
+        length++;
+    }
+    PyObject *found = PyTuple_New(length);
+    for (uint32_t number = innermost; found != NULL && number; number = place_at(number)->caller) {
+        PyObject *frame = frame_at(place_at(number), frames);
         if (frame == NULL) {
             Py_CLEAR(found);
             break;
         }
-        PyTuple_SET_ITEM(found, i, frame);
+        PyTuple_SET_ITEM(found, PyTuple_GET_SIZE(found) - length, frame);
+        length--;
     }
     return found;
 }
@@ -120,16 +126,16 @@ serial_of(uint32_t number, Known known)
     if (number == 0) {
         return 0;
     }
-    const Stack *stack = stack_at(number);
-    PyObject *key = PyLong_FromUnsignedLong(stack->serial);
+    uint32_t serial = place_at(number)->serial;
+    PyObject *key = PyLong_FromUnsignedLong(serial);
     int has = key == NULL ? -1 : PyDict_Contains(known.stacks, key);
     if (has == 0) {
-        PyObject *frames = frames_of(stack, known.frames);
+        PyObject *frames = frames_of(number, known.frames);
         has = frames == NULL ? -1 : PyDict_SetItem(known.stacks, key, frames);
         Py_XDECREF(frames);
     }
     Py_XDECREF(key);
-    return has < 0 ? NO_SERIAL : stack->serial;
+    return has < 0 ? NO_SERIAL : serial;
 }
 
 /* Put the stacks that are not known yet into `known`, and return the rows. */

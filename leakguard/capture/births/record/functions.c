@@ -132,6 +132,12 @@ is_of(const Function *function, const PyCodeObject *code)
            && function->first == code->co_firstlineno;
 }
 
+int
+is_function_of(uint32_t number, const PyCodeObject *code)
+{
+    return is_of(&functions[number], code);
+}
+
 static uint32_t
 first_slot(const void *code)
 {

@@ -261,8 +261,8 @@ births_memory(PyObject *module, PyObject *unused)
 
 PyDoc_STRVAR(figures_doc,
 "figures()\n--\n\n"
-"Return (live samples, stacks, ((interval, samples, bytes, blocks) of Python's memory, of C's)) since\n"
-"the start. The interval is the mean one of small blocks; the other figures are of blocks of all sizes.");
+"Return (live samples, places on stacks, ((interval, samples, bytes, blocks) of Python's memory, of C's))\n"
+"since the start. The interval is the mean one of small blocks; the others are of blocks of all sizes.");
 
 /* Add up the families of small, medium and large blocks. */
 static Family
@@ -282,11 +282,11 @@ births_figures(PyObject *module, PyObject *unused)
 {
     int locked = enter();
     Family python = total(PYTHON_SMALL), c = total(C_SMALL);
-    unsigned live = locked ? samples_live() : 0, stacks = locked ? stacks_count() : 0;
+    unsigned live = locked ? samples_live() : 0, places = locked ? places_count() : 0;
     if (locked) {
         leave();
     }
-    return Py_BuildValue("II((dKdd)(dKdd))", live, stacks, mean_interval(PYTHON_SMALL), (unsigned long long)python.taken,
+    return Py_BuildValue("II((dKdd)(dKdd))", live, places, mean_interval(PYTHON_SMALL), (unsigned long long)python.taken,
                          python.bytes, python.blocks, mean_interval(C_SMALL), (unsigned long long)c.taken,
                          c.bytes, c.blocks);
 }

@@ -1,8 +1,10 @@
 /* Stacks: read from the interpreter's frames in place, each kept once.
 
-   A thread reads its own frames only, which cannot move meanwhile. A stack is a row of places, innermost
-   first; a place is a function and an offset into its instructions, with its line, which is worked out
-   when the stack is seen for the first time. */
+   A thread reads its own frames only, which cannot move meanwhile. A place is a function and an offset into its
+   instructions, with its line, which is worked out when the place is seen for the first time, and with the place
+   that called it (a calling context tree; Ammons and others, 1997). So a stack is the number of its innermost
+   place, and stacks have their outer frames in common: those of an import in a loop are thousands of some sixty
+   frames, which filled a table of a million places when each had its own. */
 
 #include "births.h"
 
@@ -15,17 +17,18 @@
 #include <frameobject.h>
 #endif
 
-#define MOST_STACKS 65536u
-#define MOST_PLACES (1u << 20)
-#define SLOTS (2 * MOST_STACKS)
+#define MOST_PLACES (1u << 19)
+#define SLOTS (2 * MOST_PLACES)
 
 static PyInterpreterState *main_interpreter;
-static Stack *stacks; /* 1 .. used_stacks */
-static Place *places;
+static Place *places; /* 1 .. used, each after its caller; 0 called the outermost ones */
 static uint32_t *slots, *renumbered, *kept_functions;
-static uint32_t used_stacks, used_places, serials;
+static uint32_t used, serials;
 static uint64_t swept_at;
 static _Atomic int is_pinned;
+/* The stack that was asked for last, outermost place first: most of the next one is the same. */
+static uint32_t latest[MOST_FRAMES];
+static int latest_count;
 
 /* ---- frames ------------------------------------------------------------------------------------ */
 
@@ -161,160 +164,134 @@ site_of(enum domain domain)
 size_t
 stacks_size(void)
 {
-    return (MOST_STACKS + 1) * (sizeof(Stack) + sizeof(uint32_t)) + MOST_PLACES * sizeof(Place)
-           + SLOTS * sizeof(uint32_t) + functions_count() * sizeof(uint32_t);
+    return (MOST_PLACES + 1) * (sizeof(Place) + sizeof(uint32_t)) + SLOTS * sizeof(uint32_t)
+           + functions_count() * sizeof(uint32_t);
 }
 
 void
 stacks_use(char *memory)
 {
-    stacks = (Stack *)memory;
-    places = (Place *)(stacks + MOST_STACKS + 1);
-    slots = (uint32_t *)(places + MOST_PLACES);
+    places = (Place *)memory;
+    slots = (uint32_t *)(places + MOST_PLACES + 1);
     renumbered = slots + SLOTS;
-    kept_functions = renumbered + MOST_STACKS + 1;
+    kept_functions = renumbered + MOST_PLACES + 1;
 }
 
 size_t
 stacks_bytes(void)
 {
-    return used_stacks * sizeof(Stack) + used_places * sizeof(Place);
+    return used * sizeof(Place);
 }
 
 void
 stacks_clear(void)
 {
     memset(slots, 0, SLOTS * sizeof(*slots));
-    used_stacks = used_places = 0;
+    used = 0;
+    latest_count = 0;
     swept_at = 0;
 }
 
 static uint32_t *
-slot_for(uint32_t hash, const Place *row, int length)
+slot_for(uint32_t caller, uint32_t function, int offset)
 {
-    uint32_t at = hash & (SLOTS - 1);
+    uint64_t hash = ((uint64_t)caller << 32 | function) * GOLDEN + (uint32_t)offset;
+    hash *= GOLDEN;
+    uint32_t at = (uint32_t)(hash >> 32) & (SLOTS - 1);
     for (; slots[at]; at = (at + 1) & (SLOTS - 1)) {
-        Stack *stack = &stacks[slots[at]];
-        if (stack->hash == hash && stack->length == length) {
-            const Place *known = places + stack->start;
-            int same = 0;
-            while (same < length && known[same].function == row[same].function
-                   && known[same].offset == row[same].offset) {
-                same++;
-            }
-            if (same == length) {
-                break;
-            }
+        const Place *place = &places[slots[at]];
+        if (place->caller == caller && place->function == function && place->offset == offset) {
+            break;
         }
     }
     return &slots[at];
 }
 
+/* Close the gaps: keep the places that are marked, and give each its new number. */
 static void
-insert_all(void)
+keep_marked(void)
 {
+    uint32_t kept = 0;
     memset(slots, 0, SLOTS * sizeof(*slots));
-    for (uint32_t number = 1; number <= used_stacks; number++) {
-        uint32_t at = stacks[number].hash & (SLOTS - 1);
-        while (slots[at]) {
-            at = (at + 1) & (SLOTS - 1);
-        }
-        slots[at] = number;
-    }
-}
-
-static uint32_t
-hash_of(const Place *row, int length)
-{
-    uint32_t hash = 2166136261u; /* FNV-1a, by words */
-    for (int i = 0; i < length; i++) {
-        hash = (hash ^ row[i].function) * 16777619u;
-        hash = (hash ^ (uint32_t)row[i].offset) * 16777619u;
-    }
-    return hash ^ hash >> 15;
-}
-
-/* Close the gaps: keep the stacks that live samples name, and give each its new number. */
-static void
-keep_named(void)
-{
-    uint32_t kept = 0, kept_places = 0;
-    for (uint32_t number = 1; number <= used_stacks; number++) {
+    for (uint32_t number = 1; number <= used; number++) {
         if (!renumbered[number]) {
             continue;
         }
-        Stack stack = stacks[number];
-        memmove(places + kept_places, places + stack.start, stack.length * sizeof(Place));
-        stack.start = kept_places;
-        kept_places += stack.length;
-        stacks[++kept] = stack;
+        Place place = places[number];
+        place.caller = renumbered[place.caller];
+        place.function = kept_functions[place.function];
+        places[++kept] = place;
+        *slot_for(place.caller, place.function, place.offset) = kept;
         renumbered[number] = kept;
     }
-    used_stacks = kept;
-    used_places = kept_places;
+    used = kept;
 }
 
+/* Forget all places that no live sample has in its stack. */
 static void
 sweep(void)
 {
-    memset(renumbered, 0, (used_stacks + 1) * sizeof(*renumbered));
+    memset(renumbered, 0, (used + 1) * sizeof(*renumbered));
+    memset(kept_functions, 0, functions_count() * sizeof(*kept_functions));
     for (uint32_t number = 1; number <= MOST_SAMPLES; number++) {
         if (samples[number].weight > 0 && samples[number].domain < DOMAINS) {
             renumbered[samples[number].stack] = 1;
         }
     }
-    keep_named();
-    for (uint32_t number = 1; number <= MOST_SAMPLES; number++) {
-        uint32_t stack = samples[number].stack;
-        samples[number].stack = stack ? renumbered[stack] : 0;
+    for (uint32_t number = used; number > 0; number--) {
+        if (renumbered[number]) {
+            renumbered[places[number].caller] = 1;
+            kept_functions[places[number].function] = 1;
+        }
     }
-    memset(kept_functions, 0, functions_count() * sizeof(*kept_functions));
-    for (uint32_t at = 0; at < used_places; at++) {
-        kept_functions[places[at].function] = 1;
-    }
+    renumbered[0] = 0;
     functions_keep(kept_functions);
-    for (uint32_t at = 0; at < used_places; at++) {
-        places[at].function = kept_functions[places[at].function];
+    keep_marked();
+    for (uint32_t number = 1; number <= MOST_SAMPLES; number++) {
+        samples[number].stack = renumbered[samples[number].stack];
     }
-    for (uint32_t number = 1; number <= used_stacks; number++) {
-        stacks[number].hash = hash_of(places + stacks[number].start, stacks[number].length);
+    latest_count = 0;
+}
+
+/* Return the place of a frame, which `caller` called; 0 where there is no room. */
+static uint32_t
+place_of(uint32_t caller, RawFrame frame)
+{
+    uint32_t function = function_number(frame.code), *slot;
+    if (function == 0) {
+        return 0;
     }
-    insert_all();
+    slot = slot_for(caller, function, frame.offset);
+    if (*slot == 0 && used < MOST_PLACES) {
+        places[++used] = (Place){caller, function, ++serials, frame.offset, line_at(frame.code, frame.offset)};
+        *slot = used;
+    }
+    return *slot;
 }
 
 static int
-fill(Place *row, const RawFrame *frames, int count)
+is_place_of(uint32_t number, RawFrame frame)
 {
-    for (int i = 0; i < count; i++) {
-        row[i] = (Place){function_number(frames[i].code), frames[i].offset, 0};
-        if (row[i].function == 0) {
-            return 0;
-        }
-    }
-    return 1;
+    const Place *place = &places[number];
+    return place->offset == frame.offset && is_function_of(place->function, frame.code);
 }
 
 static uint32_t
 find_or_add(const RawFrame *frames, int count)
 {
-    Place row[MOST_FRAMES];
-    if (!fill(row, frames, count)) {
-        return 0;
+    uint32_t number = 0;
+    int same = 0;
+    for (; same < count && same < latest_count && is_place_of(latest[same], frames[count - 1 - same]); same++) {
+        number = latest[same];
     }
-    uint32_t hash = hash_of(row, count), *slot = slot_for(hash, row, count);
-    if (*slot) {
-        return *slot;
+    for (latest_count = same; latest_count < count; latest_count++) {
+        number = place_of(number, frames[count - 1 - latest_count]);
+        if (number == 0) {
+            return 0;
+        }
+        latest[latest_count] = number;
     }
-    if (used_stacks == MOST_STACKS || used_places + (uint32_t)count > MOST_PLACES) {
-        return 0;
-    }
-    for (int i = 0; i < count; i++) {
-        row[i].line = line_at(frames[i].code, row[i].offset);
-    }
-    memcpy(places + used_places, row, (size_t)count * sizeof(Place));
-    stacks[++used_stacks] = (Stack){used_places, hash, ++serials, (uint16_t)count};
-    used_places += (uint32_t)count;
-    return *slot = used_stacks;
+    return number;
 }
 
 uint32_t
@@ -330,16 +307,10 @@ stack_number(const RawFrame *frames, int count)
     return find_or_add(frames, count);
 }
 
-const Stack *
-stack_at(uint32_t number)
-{
-    return &stacks[number];
-}
-
 const Place *
-places_of(const Stack *stack)
+place_at(uint32_t number)
 {
-    return places + stack->start;
+    return &places[number];
 }
 
 void
@@ -349,7 +320,7 @@ stacks_pin(int pinned)
 }
 
 uint32_t
-stacks_count(void)
+places_count(void)
 {
-    return used_stacks;
+    return used;
 }
