@@ -6,6 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 
 from leakguard.analysis.held import one_a_name
@@ -19,6 +20,7 @@ from leakguard.analysis.tolerance import (
     WENT_ON_SHARE,
     is_about,
 )
+from leakguard.analysis.turnover import Turnover
 from leakguard.model import Holder, Run, Snapshot
 from leakguard.model.births import Birthplace
 from leakguard.model.holder import ELEMENT
@@ -111,6 +113,9 @@ class RunBirths:
         self._known: dict[str, Birth | None] = {}
         self._calls = Calls.of(self._last_births())
         self._totals = LiveTotals(run, self._ran)
+        self._turnover = Turnover(
+            run.snapshots, partial(_rounds, run), partial(generations, self._taken)
+        )
 
     def of_holder(self, path: str) -> Birth | None:
         """Return the births of a holder at the last look that found survivors; None if none."""
@@ -308,6 +313,8 @@ class RunBirths:
     def _birth(self, snapshot: Snapshot, born: tuple[Birthplace, ...]) -> Birth | None:
         rounds = _rounds(self._run, snapshot.generation)
         left = residue(born, rounds, self._taken)
+        if left is not None and left.steady and self._turnover.replaces(born, left.since):
+            left = replace(left, steady=False)
         kept = [(p, live_since(p, 0 if left is None else left.since)) for p in born]
         place = maker(kept, self._calls)
         phase = phase_of_most(kept, place)

@@ -35,9 +35,9 @@ _NONE = 0.02
 # chance. Worth: without it a calm pool was accused in 4 of 6 plays; of 595 recorded runs it changes
 # none, 1.5 loses one leak and 2 loses two.
 _MORE_THAN_ONE = 1.2
-# If this many samples are expected, at least one is seen with a probability of 95 %. Derived: the
-# number of samples has a Poisson distribution, and -ln(0.05) = 3.0.
-_SURELY_ONE = 3.0
+#: If this many samples are expected, at least one is seen with a probability of 95 %. Derived: the
+#: number of samples has a Poisson distribution, and -ln(0.05) = 3.0.
+SURELY_ONE = 3.0
 # The residue begins after the latest gap without samples that is longer than this many times the
 # mean distance between two samples. Both are in rounds. Chosen.
 _LONGEST_GAP = 4.0
@@ -79,7 +79,7 @@ def residue(places: Iterable[Birthplace], rounds: int, taken: Sequence[int] = ()
     since, end = _since(cohorts), _end(cohorts[-1])
     kept = [cohort for cohort in cohorts if cohort.round >= since]
     samples = sum(cohort.samples for cohort in kept)
-    missed = min(int(_SURELY_ONE * max(generations(taken, since, end), 1) / samples), since)
+    missed = min(int(SURELY_ONE * max(generations(taken, since, end), 1) / samples), since)
     lasts = generations(taken, since, rounds) >= generations(taken, 0, since)
     steady = lasts and _is_steady(cohorts, max(since, _SETUP), rounds, taken)
     begin = since
