@@ -11,10 +11,10 @@ from leakguard.model.births import Birthplace, Cohort
 from leakguard.model.residue import SURELY_ONE
 
 #: A line, its function, its phase, and whether C code allocated.
-_Line: TypeAlias = "tuple[str | None, str | None, str, bool]"
+_Line: TypeAlias = tuple[str | None, str | None, str, bool]
 
 
-class _Alive(NamedTuple):
+class _Remaining(NamedTuple):
     """What is alive of some cohorts at a look."""
 
     bytes: float
@@ -46,7 +46,7 @@ class Turnover:
         died as if each had a mean life as long as the lines have left something. The latest of the
         earlier looks decides from which on so many deaths would surely be seen.
         """
-        lines = {_line(place) for place in born}
+        lines = {_line_and_phase(place) for place in born}
         if not self._looks:
             return False
         *earlier, last = self._looks
@@ -58,22 +58,24 @@ class Turnover:
             # Both looks put these rounds into cohorts that begin and end alike.
             first = -(-since // width) * width
             half = (since + rounds) // 2 // width * width
-            before, after = _alive(at_look, first, half), _alive(at_last, first, half)
+            before, after = _remaining(at_look, first, half), _remaining(at_last, first, half)
             left = math.exp(-self._lasted(rounds, end) / whole)
             if before.samples * (1 - left) >= SURELY_ONE:
                 return after.samples <= left * before.samples and after.bytes <= left * before.bytes
         return False
 
 
-def _line(place: Birthplace) -> _Line:
+def _line_and_phase(place: Birthplace) -> _Line:
     return place.place, place.function, place.phase, place.native
 
 
 def _cohorts(look: Snapshot, lines: set[_Line]) -> list[Cohort]:
     places = () if look.births is None else look.births.places
-    return [cohort for place in places if _line(place) in lines for cohort in place.cohorts]
+    return [
+        cohort for place in places if _line_and_phase(place) in lines for cohort in place.cohorts
+    ]
 
 
-def _alive(cohorts: Iterable[Cohort], first: int, end: int) -> _Alive:
+def _remaining(cohorts: Iterable[Cohort], first: int, end: int) -> _Remaining:
     its = [c for c in cohorts if first <= c.round and c.round + c.rounds <= end]
-    return _Alive(math.fsum(c.bytes for c in its), sum(c.samples for c in its))
+    return _Remaining(math.fsum(c.bytes for c in its), sum(c.samples for c in its))

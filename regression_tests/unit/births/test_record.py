@@ -201,7 +201,8 @@ def test_small_blocks_that_come_and_go_leave_the_samples_of_another_size():
 
 
 def test_each_of_thousands_of_deep_stacks_has_its_line():
-    said = run("""
+    said = run(
+        """
         calls = "\\n".join(["def outer():"] + ["    inner()"] * 200)
         lines = "\\n".join(["def inner():"] + ["    kept.append(bytes(40_000))"] * 150)
         space = {"kept": kept}
@@ -220,7 +221,9 @@ def test_each_of_thousands_of_deep_stacks_has_its_line():
         print({frames[0][1] for frames in of_inner} == set(range(2, 152)))
         print({frames[1][1:] for frames in of_inner} == {(n, "outer") for n in range(2, 202)})
         print(sum(row[5] for row in rows if row[0] == 0) < 1_000_000)
-    """, before="from leakguard.capture.births.birth_record import _births")
+    """,
+        before="from leakguard.capture.births.birth_record import _births",
+    )
 
     assert said == ["True"] * 5
 
