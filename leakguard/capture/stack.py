@@ -114,6 +114,7 @@ def reaches_program(files: Iterable[str]) -> bool:
     return any(map(is_programs, files))
 
 
+@functools.lru_cache(maxsize=4096)
 def is_programs(file: str) -> bool:
     """Return whether a source file is the program's own; a cell of a notebook is."""
     return not is_library(file) or cell_of(file) is not None

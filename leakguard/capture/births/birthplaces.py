@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import starmap
@@ -210,7 +211,9 @@ class _StackRead:
     __slots__ = ("_asked", "_frames", "function", "is_ours", "place")
 
     def __init__(self, frames: Frames, constructors: Constructors) -> None:
-        self._frames = tuple(f for f in frames if not (f[0] == f[2] == _TRAMPOLINE))
+        if sys.version_info >= (3, 13):
+            frames = tuple(f for f in frames if not (f[0] == f[2] == _TRAMPOLINE))
+        self._frames = frames
         files = [file for file, _, _ in self._frames]
         self._asked = origin_among(files, self._at, constructors) if files else 0
         at = self._at(self._asked) if files else None
