@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
+from leakguard.analysis.tolerance import MAJORITY
 from leakguard.model import Snapshot
 from leakguard.model.births import Birthplace, Cohort
 from leakguard.model.residue import SURELY_ONE
@@ -44,12 +46,15 @@ class Turnover:
         Two looks see the same samples, so that each one that the later look lacks has died. Those
         of the older half of the rounds are asked for. They are replaced if at least as many have
         died as if each had a mean life as long as the lines have left something. The latest of the
-        earlier looks decides from which on so many deaths would surely be seen.
+        earlier looks decides from which on so many deaths would surely be seen. Lines of which most
+        is alive elsewhere, or that the last look has not listed, say nothing of these births.
         """
-        lines = {_line_and_phase(place) for place in born}
         if not self._looks:
             return False
         *earlier, last = self._looks
+        alive = _bytes_by_line(() if last.births is None else last.births.places)
+        mine = _bytes_by_line(born).items()
+        lines = {line for line, size in mine if size >= MAJORITY * alive.get(line, math.inf)}
         end, at_last = self._rounds_until(last.generation), _cohorts(last, lines)
         whole = max(self._lasted(since, end), 1)
         for look in reversed(earlier):
@@ -67,6 +72,13 @@ class Turnover:
 
 def _line_and_phase(place: Birthplace) -> _Line:
     return place.place, place.function, place.phase, place.native
+
+
+def _bytes_by_line(places: Iterable[Birthplace]) -> dict[_Line, float]:
+    sizes: defaultdict[_Line, float] = defaultdict(float)
+    for place in places:
+        sizes[_line_and_phase(place)] += place.bytes
+    return sizes
 
 
 def _cohorts(look: Snapshot, lines: set[_Line]) -> list[Cohort]:

@@ -25,7 +25,7 @@ def alive(samples, *, rounds=1, each=MB / 10) -> Birthplace:
     return Birthplace("work", False, count * each, 0.0, count, count, "train.py:7", "keep", cohorts)
 
 
-def run(earlier: Birthplace, last: Birthplace, *, at: int = EARLIER) -> Run:
+def run(earlier: Birthplace, last: Birthplace, *others: Birthplace, at: int = EARLIER) -> Run:
     """Tell 16 generations with births at two of them, and a holder of what is alive at the last."""
     story = RunStory()
     story.baseline(State({"rss": 100 * MB, "heap_in_use": 50 * MB}))
@@ -33,10 +33,11 @@ def run(earlier: Birthplace, last: Birthplace, *, at: int = EARLIER) -> Run:
         story.generation(work=State({"rss": 100 * MB + n * MB, "heap_in_use": 50 * MB + n * MB}))
     told = story.run()
     births = {
-        at: Births(earlier.bytes, 0.0, 1.0, 4_096.0, (earlier,)),
+        at: Births(earlier.bytes, 0.0, 1.0, 4_096.0, (earlier, *others)),
         ROUNDS: Births(last.bytes, 0.0, 1.0, 4_096.0, (last,)),
     }
-    holder = Holder("app.kept[*]", "app.Frame", 100, retained_bytes=int(last.bytes), born=(last,))
+    born = (last, *(replace(alive([1]), place=other.place) for other in others))
+    holder = Holder("app.kept[*]", "app.Frame", 100, retained_bytes=int(last.bytes), born=born)
 
     def looked_at(snapshot):
         if snapshot.moment != "generation" or snapshot.generation not in births:
@@ -98,3 +99,21 @@ def test_look_after_the_loop_does_not_say_what_died_in_it():
         for s in told.snapshots
     ]
     assert is_told(replace(told, snapshots=tuple(ended)))
+
+
+@pytest.mark.parametrize("is_listed", [True, False])
+def test_line_that_made_little_of_it_does_not_say_what_died(is_listed):
+    elsewhere = replace(alive([500] * EARLIER), place="torch/_ops.py:1247")
+    told = run(alive([10] * EARLIER), KEPT, elsewhere)
+    if is_listed:
+        gone = replace(alive([50] * EARLIER), place=elsewhere.place)
+        told = replace(
+            told,
+            snapshots=tuple(
+                replace(s, births=replace(s.births, places=(*s.births.places, gone)))
+                if s.births and s.generation == ROUNDS
+                else s
+                for s in told.snapshots
+            ),
+        )
+    assert is_told(told)

@@ -175,7 +175,7 @@ typedef struct {
     double bytes;   /* allocated since the start, estimated */
     double blocks;
     double seconds; /* CPU time of the process when the rates were last looked at */
-    double level;   /* candidates a second that each of its strata may have */
+    double share;   /* of its candidates, that each of its strata may have */
 } Family;
 
 extern Family families[FAMILIES];
@@ -187,6 +187,9 @@ double mean_interval(enum family smallest);
 /* Samples of all families since the start. */
 uint64_t samples_taken(void);
 void sampler_start(double python_interval, double c_interval, uint64_t seed, int adapts);
+/* Begin to count the samples of each family anew: a first generation that imports and sets up may have taken
+   those of many others. */
+void sampler_begin(void);
 /* Start the clock anew; return the weight of a block of this size that was sampled, in bytes, or 0 where
    it was not: the first of a thread, whose clock had not been started yet. */
 double next_time(enum domain domain, size_t size);

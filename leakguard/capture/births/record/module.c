@@ -139,8 +139,13 @@ births_mark(PyObject *module, PyObject *const *args, Py_ssize_t count)
     if (PyErr_Occurred() || !is_main()) {
         return NULL;
     }
+    int sets_up = current_generation < 1;
     current_generation = (int32_t)generation;
     current_phase = (uint16_t)phase;
+    if (sets_up && generation >= 1 && enter()) {
+        sampler_begin();
+        leave();
+    }
     Py_RETURN_NONE;
 }
 

@@ -17,13 +17,13 @@
 #include <string.h>
 #include <time.h>
 
-/* Samples of one family that each doubling of the run's CPU time may take, and so many more for each second of
+/* Samples of one family that each doubling of the CPU time may take, and so many more for each second of
    it: of small, medium and large blocks. Chosen: small ones stay unseen longest, since few of their bytes are
    sampled. Of a GPU there is no block that is not of one tensor. */
 static const struct {
     double a_doubling, a_second;
-} budgets[FAMILIES] = {{1000, 1000}, {500, 500}, {500, 500}, {1000, 1000}, {500, 500}, {500, 500},
-                       {1000, 500}, {1000, 500}, {1000, 500}};
+} budgets[FAMILIES] = {{1500, 1000}, {750, 500}, {750, 500}, {1500, 1000}, {750, 500}, {750, 500},
+                       {1500, 500}, {1500, 500}, {1500, 500}};
 /* The CPU seconds of which the first doubling is. Chosen. A run that may take all of its first samples at once has
    none left for its second generation: of eight leaks of 0.4 MB a generation, its last had 4 samples of 2,700. */
 #define FIRST_SECONDS 0.02
@@ -33,7 +33,7 @@ static const struct {
 #define CANDIDATES 8
 /* The places of the table of sites, and how many candidates of a family halve the count of each. Chosen. */
 #define SITES 16384u
-#define WINDOW 4096u
+#define WINDOW 512u
 /* Later than so many seconds the rate falls with the time that has passed, down to the least share: what leaks
    in a long run leaves as many samples by its end. Measured with a third from the start, on 80 programs of
    strangers of some 10 s each, played once: 65 of 70 leaks found, not 68, and 54 lines right, not 57, beside
@@ -80,7 +80,11 @@ static struct {
 double small_blocks;
 static uint64_t seeds = 1;
 static int is_adaptive;
-static double started;
+/* Since when the samples are counted that a family may take, and what it had had by then. */
+static double began;
+static struct {
+    uint64_t candidates, taken;
+} had[FAMILIES];
 
 double
 cpu_seconds(void)
@@ -191,16 +195,16 @@ counted(enum family family, uint64_t site, uint32_t window)
 static double
 a_second(enum family family, double now)
 {
-    double passed = now - started, share = EARLY_SECONDS / (passed + 1e-9);
+    double passed = now - began, share = EARLY_SECONDS / (passed + 1e-9);
     double of_doubling = budgets[family].a_doubling * M_LOG2E / (passed + FIRST_SECONDS);
     return budgets[family].a_second * fmin(fmax(share, LEAST_SHARE), 1) + of_doubling;
 }
 
-/* The same, over the time since the start. */
+/* The same, over the time since they are counted. */
 static double
 allowance(enum family family, double now)
 {
-    double passed = now - started, last = EARLY_SECONDS / LEAST_SHARE;
+    double passed = now - began, last = EARLY_SECONDS / LEAST_SHARE;
     double seconds = fmin(passed, EARLY_SECONDS);
     if (passed > EARLY_SECONDS) {
         seconds += EARLY_SECONDS * log(fmin(passed, last) / EARLY_SECONDS) + LEAST_SHARE * fmax(passed - last, 0);
@@ -209,21 +213,36 @@ allowance(enum family family, double now)
 }
 
 void
-sampler_start(double python_interval, double c_interval, uint64_t seed, int adapts)
+sampler_begin(void)
 {
-    started = cpu_seconds();
-    memset(sites, 0, sizeof(sites));
+    began = cpu_seconds();
     for (int family = 0; family < FAMILIES; family++) {
-        double level = CANDIDATES * a_second((enum family)family, started) / FIRST_BUSY;
-        families[family] = (Family){.seconds = started, .level = level};
-        windows[family].candidates = windows[family].recorded = 0;
-        windows[family].whole = WINDOW;
+        families[family].seconds = began;
+        families[family].share = 1.0 / FIRST_BUSY;
+        windows[family].whole = (float)WINDOW / CANDIDATES;
+        had[family].candidates = atomic_load_explicit(&windows[family].candidates, memory_order_relaxed);
+        had[family].taken = families[family].taken;
     }
     for (int stratum = 0; stratum < STRATA; stratum++) {
-        strata[stratum] = (Stratum){.checked = started};
+        strata[stratum].checked = began;
+        strata[stratum].before = atomic_load_explicit(&candidates[stratum], memory_order_relaxed);
+    }
+}
+
+void
+sampler_start(double python_interval, double c_interval, uint64_t seed, int adapts)
+{
+    memset(sites, 0, sizeof(sites));
+    for (int family = 0; family < FAMILIES; family++) {
+        families[family] = (Family){0};
+        windows[family].candidates = windows[family].recorded = 0;
+    }
+    for (int stratum = 0; stratum < STRATA; stratum++) {
+        strata[stratum] = (Stratum){0};
         candidates[stratum] = 0;
         set_interval(stratum, stratum < STRATA_OF_ONE ? python_interval : c_interval);
     }
+    sampler_begin();
     small_blocks = 0;
     is_adaptive = adapts;
     seeds = mixed(seed) | 1;
@@ -235,8 +254,85 @@ sampler_start(double python_interval, double c_interval, uint64_t seed, int adap
 static int
 is_overdrawn(enum family family, double now)
 {
-    uint64_t had = atomic_load_explicit(&windows[family].candidates, memory_order_relaxed);
-    return (double)had > CANDIDATES * allowance(family, now);
+    uint64_t all = atomic_load_explicit(&windows[family].candidates, memory_order_relaxed);
+    return (double)(all - had[family].candidates) > CANDIDATES * allowance(family, now);
+}
+
+/* Return the candidates since the rates were last looked at. */
+static double
+lately(int number)
+{
+    return (double)(atomic_load_explicit(&candidates[number], memory_order_relaxed) - strata[number].before);
+}
+
+/* Candidates a second that a family may have now. */
+static double
+candidates_a_second(enum family family, double now)
+{
+    return CANDIDATES * a_second(family, now);
+}
+
+/* Return the candidates a second that each stratum of a family may have of so many: those with fewer are left
+   alone, and the others share the rest evenly (max-min fairness; Bertsekas and Gallager 1992, section 6.5.2). */
+static double
+level_of(enum family family, double passed, double whole)
+{
+    double level = 0, rest;
+    int busy = STRATA, others;
+    do {
+        others = busy;
+        busy = 0;
+        rest = whole;
+        for (int number = 0; number < STRATA; number++) {
+            double rate = lately(number) / passed;
+            int is_of_it = family_at(number) == family;
+            busy += is_of_it && rate > level;
+            rest -= is_of_it && rate <= level ? rate : 0;
+        }
+        level = busy ? rest / busy : whole;
+    } while (busy && busy != others);
+    return level;
+}
+
+/* Halve the interval of a stratum that has few candidates: after a burst, as of imports, at once. Where a
+   family has had too many, a stratum without any is halved once: its next burst may be large. */
+static void
+catch_up(int number, double passed, double level, int has_too_many)
+{
+    Stratum *stratum = &strata[number];
+    double rate = lately(number) / passed;
+    int is_careful = has_too_many && rate == 0;
+    while (rate < level * FEW && stratum->interval >= 2 * SMALLEST_INTERVAL) {
+        set_interval(number, stratum->interval / 2);
+        rate *= 2;
+        if (is_careful) {
+            break;
+        }
+    }
+}
+
+/* Look at the rates of a family, unless it was done a moment ago. */
+static void
+adapt(enum family which, double now)
+{
+    Family *family = &families[which];
+    double passed = now - family->seconds;
+    int has_too_many = is_overdrawn(which, now), is_whole = which != PYTHON_SMALL || small_is_recorded;
+    if (!is_adaptive || passed < (has_too_many ? LOOK_BACK_OF_TOO_MANY : LOOK_BACK)) {
+        return;
+    }
+    double whole = candidates_a_second(which, now), level = level_of(which, passed, whole);
+    family->share = level / whole;
+    for (int number = 0; number < STRATA; number++) {
+        if (family_at(number) != which) {
+            continue;
+        }
+        if (is_whole) {
+            catch_up(number, passed, level, has_too_many);
+        }
+        strata[number].before = atomic_load_explicit(&candidates[number], memory_order_relaxed);
+    }
+    family->seconds = now;
 }
 
 /* Double the interval until the stratum has no more candidates a second than its family leaves to each. */
@@ -246,9 +342,10 @@ hold_back(int number, enum family family, double now)
     Stratum *stratum = &strata[number];
     double own = STEP / (now - stratum->checked + 1e-9);
     stratum->checked = now;
+    adapt(family, now); /* a generation may be long, and its beginning is not as its end */
     if (is_overdrawn(family, now)) {
         int doublings = 0;
-        double level = families[family].level;
+        double level = families[family].share * candidates_a_second(family, now);
         for (; own > level && doublings < MOST_AT_ONCE && stratum->interval < LARGEST_INTERVAL; doublings++) {
             sample_less(number);
             own /= 2;
@@ -256,15 +353,16 @@ hold_back(int number, enum family family, double now)
     }
 }
 
-/* A window is over: take less of each site if the family has had too many samples, and else more. */
+/* A window is over: if the family has had too many samples, take as many in the next one as one of CANDIDATES, by
+   taking more or less of each site; else take more. */
 static void
 end_window(enum family family)
 {
     uint32_t recorded = atomic_exchange_explicit(&windows[family].recorded, 0, memory_order_relaxed);
     float whole = atomic_load_explicit(&windows[family].whole, memory_order_relaxed);
     double factor = 2;
-    if ((double)families[family].taken > allowance(family, cpu_seconds())) {
-        factor = fmin(fmax((double)WINDOW / CANDIDATES / (recorded + 1.0), 1.0 / 16), 1);
+    if ((double)(families[family].taken - had[family].taken) > allowance(family, cpu_seconds())) {
+        factor = fmin(fmax((double)WINDOW / CANDIDATES / (recorded + 1.0), 1.0 / 16), 2);
     }
     whole = (float)fmin(fmax(whole * factor, 1.0 / WINDOW), WINDOW);
     atomic_store_explicit(&windows[family].whole, whole, memory_order_relaxed);
@@ -307,8 +405,8 @@ mean_interval(enum family smallest)
         bytes += strata[number].bytes;
         expected += strata[number].bytes / strata[number].interval;
     }
-    double had = (double)windows[smallest].candidates, taken = (double)families[smallest].taken;
-    double each = had > taken && taken > 0 ? had / taken : 1;
+    double all = (double)windows[smallest].candidates, taken = (double)families[smallest].taken;
+    double each = all > taken && taken > 0 ? all / taken : 1;
     return each * (expected > 0 ? bytes / expected : strata[first].interval);
 }
 
@@ -337,74 +435,11 @@ sampler_count(const Sample *sample)
     }
 }
 
-/* Return the candidates since the rates were last looked at. */
-static double
-lately(int number)
-{
-    return (double)(atomic_load_explicit(&candidates[number], memory_order_relaxed) - strata[number].before);
-}
-
-/* Return the candidates a second that each stratum of a family may have: those with fewer are left alone,
-   and the others share the rest evenly (max-min fairness; Bertsekas and Gallager 1992, section 6.5.2). */
-static double
-level_of(enum family family, double passed, double now)
-{
-    double level = 0, rest, whole = CANDIDATES * a_second(family, now);
-    int busy = STRATA, others;
-    do {
-        others = busy;
-        busy = 0;
-        rest = whole;
-        for (int number = 0; number < STRATA; number++) {
-            double rate = lately(number) / passed;
-            int is_of_it = family_at(number) == family;
-            busy += is_of_it && rate > level;
-            rest -= is_of_it && rate <= level ? rate : 0;
-        }
-        level = busy ? rest / busy : whole;
-    } while (busy && busy != others);
-    return level;
-}
-
-/* Halve the interval of a stratum that has few candidates: after a burst, as of imports, at once. Where a
-   family has had too many, a stratum without any is halved once: its next burst may be large. */
-static void
-catch_up(int number, double passed, double level, int has_too_many)
-{
-    Stratum *stratum = &strata[number];
-    double rate = lately(number) / passed;
-    int is_careful = has_too_many && rate == 0;
-    while (rate < level * FEW && stratum->interval >= 2 * SMALLEST_INTERVAL) {
-        set_interval(number, stratum->interval / 2);
-        rate *= 2;
-        if (is_careful) {
-            break;
-        }
-    }
-}
-
 void
 sampler_adapt(void)
 {
     double now = cpu_seconds();
-    for (int which = 0; which < FAMILIES; which++) {
-        Family *family = &families[which];
-        double passed = now - family->seconds;
-        int has_too_many = is_overdrawn((enum family)which, now);
-        if (!is_adaptive || passed < (has_too_many ? LOOK_BACK_OF_TOO_MANY : LOOK_BACK)) {
-            continue;
-        }
-        int is_whole = which != PYTHON_SMALL || small_is_recorded;
-        family->level = level_of((enum family)which, passed, now);
-        for (int number = 0; number < STRATA; number++) {
-            if ((int)family_at(number) != which) {
-                continue;
-            }
-            if (is_whole) {
-                catch_up(number, passed, family->level, has_too_many);
-            }
-            strata[number].before = atomic_load_explicit(&candidates[number], memory_order_relaxed);
-        }
-        family->seconds = now;
+    for (int family = 0; family < FAMILIES; family++) {
+        adapt((enum family)family, now);
     }
 }
