@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from leakguard.capture.births.birthplaces import Frames, Stacks, told
+from leakguard.capture.births.birthplaces import Place, Stacks, told
 from leakguard.capture.births.survivors import Survivor, Survivors
 from leakguard.capture.births.windows import Windows
 from leakguard.compiled_part import check_interface
@@ -28,7 +28,7 @@ def _compiled() -> Any:
     try:
         from leakguard.capture.births import _births
 
-        check_interface(_births, 0x13C8794B)
+        check_interface(_births, 0x2478600B)
     except ImportError:
         return None
     atexit.register(_births.stop)
@@ -201,12 +201,12 @@ class BirthRecord:
         """
         if not self._running or _births is None:
             return None
-        stacks: dict[int, Frames] = {}
-        rows = _births.cohorts(stacks)
+        places: dict[int, Place] = {}
+        rows = _births.cohorts(places)
         _, _, (python, c) = _births.figures()
         native = None if not self._native or self.native_problem is not None else c[0]
         how = self.share, python[0], native
-        return told(rows, Stacks(stacks), tuple(self._phases), rounds, how)
+        return told(rows, Stacks(places), tuple(self._phases), rounds, how)
 
     def survivors(self, rounds: int) -> Survivors | None:
         """Return the live samples that were born in ``rounds`` of the loop; None without a record.
@@ -216,6 +216,6 @@ class BirthRecord:
         """
         if not self._running or _births is None:
             return None
-        stacks: dict[int, Frames] = {}
-        blocks = [Survivor(*entry) for entry in _births.survivors(0, rounds, stacks)]
-        return Survivors(blocks, Stacks(stacks), tuple(self._phases), rounds)
+        places: dict[int, Place] = {}
+        blocks = [Survivor(*entry) for entry in _births.survivors(0, rounds, places)]
+        return Survivors(blocks, Stacks(places), tuple(self._phases), rounds)

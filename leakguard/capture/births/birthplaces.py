@@ -17,7 +17,9 @@ from leakguard.model.births import Birthplace, Births, Cohort
 Row: TypeAlias = tuple[int, int, int, int, int, float, float, float, float]
 #: Kinds of memory: Python's own, what C code took, and that of GPUs.
 PYTHON, NATIVE, DEVICE = range(3)
-#: File, line and function, innermost first.
+#: The file, line and function of a place, and the number of the place that called it; 0 for none.
+Place: TypeAlias = tuple[tuple[str, int, str], int]
+#: The files, lines and functions of a stack, innermost first.
 Frames: TypeAlias = tuple[tuple[str, int, str], ...]
 #: The initializers of what a block belongs to, for ``capture.stack.origin``; None if unknown.
 Constructors: TypeAlias = "frozenset[Lines] | None"
@@ -60,16 +62,20 @@ class _Sum:
 
 @dataclass(slots=True)
 class _Alive:
-    """What is alive of one line and phase; ``stacks`` has the bytes of each stack of that line."""
+    """What is alive of one line and phase; ``stacks`` has the bytes of each stack of that line.
+
+    A stack has its number, and the initializers of what its blocks belong to.
+    """
 
     total: _Sum = field(default_factory=_Sum)
     by_round: dict[int, _Sum] = field(default_factory=dict)
-    stacks: dict[_StackRead, float] = field(default_factory=dict)
+    stacks: dict[tuple[int, Constructors], float] = field(default_factory=dict)
 
-    def add(self, row: Row, stack: _StackRead, width: int) -> None:
+    def add(self, row: Row, constructors: Constructors, width: int) -> None:
         self.total.add(row)
         born = row[1] if row[1] < 0 else row[1] // width * width
         self.by_round.setdefault(born, _Sum()).add(row)
+        stack = row[0], constructors
         self.stacks[stack] = self.stacks.get(stack, 0.0) + row[5]
 
     def old(self, rounds: int) -> float:
@@ -82,18 +88,58 @@ _Key: TypeAlias = "tuple[str | None, str | None, int, int]"
 
 @dataclass(slots=True)
 class Stacks:
-    """The stacks of a record by number; each is searched for the program's line once."""
+    """The stacks of a record, each by the number of its innermost place.
 
-    frames: Mapping[int, Frames]
-    _read: dict[tuple[int, Constructors], _StackRead] = field(default_factory=dict)
+    A look reads thousands of stacks, of up to 64 frames. Which line asked depends on the program's
+    own frames only, so all that libraries did below one place of the program is read once.
+    """
 
-    def reader(self, stack: int, constructors: Constructors = None) -> _StackRead:
+    places: Mapping[int, Place]
+    _below: dict[int, int] = field(default_factory=dict)
+    _read: dict[tuple[int, Constructors], StackRead] = field(default_factory=dict)
+
+    def reader(self, stack: int, constructors: Constructors = None) -> StackRead:
         """Return what a stack says; an unknown number is a stack without frames."""
-        key = stack, constructors
+        key = self._program_at(stack) or stack, constructors
         read = self._read.get(key)
         if read is None:
-            read = self._read[key] = _StackRead(self.frames.get(stack, ()), constructors)
+            read = self._read[key] = StackRead(self.frames(key[0]), constructors)
         return read
+
+    def frames(self, stack: int) -> Frames:
+        """Return the frames of a stack."""
+        found, places = [], self.places
+        while stack in places:
+            frame, stack = places[stack]
+            found.append(frame)
+        if sys.version_info >= (3, 13):
+            found = [frame for frame in found if not _is_trampoline(frame)]
+        return tuple(found)
+
+    def runs(self, stack: int, functions: Iterable[Lines]) -> bool:
+        """Return whether a stack is inside of one of these functions."""
+        frames = tuple(starmap(Frame, self.frames(stack)))
+        return any(lines.has(frame) for lines in functions for frame in frames)
+
+    def texts(self, stack: int, constructors: Constructors) -> tuple[str, ...]:
+        """Return the frames as text, from the line that asked."""
+        return StackRead(self.frames(stack), constructors).texts()
+
+    def _program_at(self, stack: int) -> int:
+        """Return the innermost place of the program or of the guard; 0 if there is none."""
+        way, at = [], stack
+        while at not in self._below:
+            known = self.places.get(at)
+            if known is None:
+                break
+            if _is_programs(known[0]):
+                self._below[at] = at
+            else:
+                way.append(at)
+                at = known[1]
+        found = self._below.get(at, 0)
+        self._below.update(dict.fromkeys(way, found))
+        return found
 
 
 @dataclass(slots=True)
@@ -126,7 +172,7 @@ def told(
     share, interval, native = how
     places = []
     for key, is_old in _chosen(sums.alive, rounds):
-        birthplace = _birthplace(key, sums, phases)
+        birthplace = _birthplace(key, sums, stacks, phases)
         places.append(birthplace if is_old else replace(birthplace, cohorts=()))
     return Births(
         round(whole.bytes),
@@ -145,7 +191,7 @@ def birthplaces(
     """Return all places of these rows with their cohorts; places with the most bytes first."""
     sums = _sums(rows, stacks, rounds)
     alive = sorted(sums.alive, key=lambda key: -sums.alive[key].total.bytes)
-    return tuple(_birthplace(key, sums, phases) for key in alive)
+    return tuple(_birthplace(key, sums, stacks, phases) for key in alive)
 
 
 def _sums(rows: Iterable[tuple[Row, Constructors]], stacks: Stacks, rounds: int) -> _Sums:
@@ -154,7 +200,7 @@ def _sums(rows: Iterable[tuple[Row, Constructors]], stacks: Stacks, rounds: int)
         stack = stacks.reader(row[0], constructors)
         if not stack.is_ours:
             key = (stack.place, stack.function, row[2], row[3])
-            sums.alive.setdefault(key, _Alive()).add(row, stack, sums.width)
+            sums.alive.setdefault(key, _Alive()).add(row, constructors, sums.width)
     return sums
 
 
@@ -177,7 +223,7 @@ def _chosen(found: Mapping[_Key, _Alive], rounds: int) -> list[tuple[_Key, bool]
     return [(key, key in old) for key in alive if key in kept]
 
 
-def _birthplace(key: _Key, sums: _Sums, phases: Sequence[str]) -> Birthplace:
+def _birthplace(key: _Key, sums: _Sums, stacks: Stacks, phases: Sequence[str]) -> Birthplace:
     where, function, phase, kind = key
     alive = sums.alive[key]
     heaviest = max(alive.stacks, key=lambda stack: alive.stacks[stack])
@@ -192,7 +238,7 @@ def _birthplace(key: _Key, sums: _Sums, phases: Sequence[str]) -> Birthplace:
         where,
         function,
         tuple(_cohort(born, sums.width, of) for born, of in sorted(alive.by_round.items())),
-        heaviest.texts(),
+        stacks.texts(*heaviest),
         device=kind == DEVICE,
     )
 
@@ -202,17 +248,12 @@ def _cohort(born: int, width: int, of: _Sum) -> Cohort:
     return Cohort(born, rounds, round(of.bytes), round(of.variance**0.5), of.samples)
 
 
-class _StackRead:
-    """One stack: the program's own line in it, and whether the guard made the allocation.
-
-    A look reads thousands of them, of up to 64 frames, so a frame is named only where it is asked.
-    """
+class StackRead:
+    """One stack: the program's own line in it, and whether the guard made the allocation."""
 
     __slots__ = ("_asked", "_frames", "function", "is_ours", "place")
 
     def __init__(self, frames: Frames, constructors: Constructors) -> None:
-        if sys.version_info >= (3, 13):
-            frames = tuple(f for f in frames if not (f[0] == f[2] == _TRAMPOLINE))
         self._frames = frames
         files = [file for file, _, _ in self._frames]
         self._asked = origin_among(files, self._at, constructors) if files else 0
@@ -224,10 +265,6 @@ class _StackRead:
     def _at(self, index: int) -> Frame:
         file, line, _ = self._frames[index]
         return Frame(file, line, _function(self._frames, index))
-
-    def runs(self, functions: Iterable[Lines]) -> bool:
-        frames = tuple(starmap(Frame, self._frames))
-        return any(lines.has(frame) for lines in functions for frame in frames)
 
     def texts(self) -> tuple[str, ...]:
         return described([self._at(index) for index in range(len(self._frames))], self._asked)
@@ -241,6 +278,16 @@ def _function(frames: Frames, index: int) -> str | None:
         if name in ("<module>", "<lambda>") or file != frames[index][0]:
             return None
     return None
+
+
+def _is_trampoline(frame: tuple[str, int, str]) -> bool:
+    return frame[0] == frame[2] == _TRAMPOLINE
+
+
+def _is_programs(frame: tuple[str, int, str]) -> bool:
+    """Return whether a frame is the program's or the guard's."""
+    file = frame[0]
+    return (is_programs(file) and not _is_trampoline(frame)) or file.startswith(OWN_FOLDER)
 
 
 def _is_ours(files: Iterable[str]) -> bool:

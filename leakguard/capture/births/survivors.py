@@ -89,8 +89,7 @@ class Survivors:
 
     def _made_with_entry(self, block: Belonging) -> bool:
         """Return whether a block is an entry, or was made while its entry was initialized."""
-        stack = self.stacks.reader(block.row[0], block.constructors)
-        return block.is_entry or stack.runs(block.of_entry)
+        return block.is_entry or self.stacks.runs(block.row[0], block.of_entry)
 
     def _born(self, blocks: Iterable[Belonging]) -> tuple[Birthplace, ...]:
         rows = ((block.row, block.constructors) for block in blocks)

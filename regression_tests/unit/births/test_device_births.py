@@ -40,7 +40,7 @@ record.mark(0, "")
 def on_device():
     found = record.survivors(0)
     blocks = [block for block in found.blocks if block.row[3] == {DEVICE}]
-    return {{block.address: found.stacks.frames[block.row[0]][0] for block in blocks}}
+    return {{block.address: found.stacks.frames(block.row[0])[0] for block in blocks}}
 """
 
 

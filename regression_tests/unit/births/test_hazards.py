@@ -308,10 +308,10 @@ def test_nothing_of_a_sub_interpreter_that_ended_is_told():
             assert interpreters.run_string(number, source) is None
             interpreters.destroy(number)
             made_outside()
-        stacks = {}
+        places = {}
         from leakguard.capture.births import _births
-        _births.cohorts(stacks)
-        names = {name for frames in stacks.values() for _, _, name in frames}
+        _births.cohorts(places)
+        names = {name for (_, _, name), _ in places.values()}
         print("made_outside" in names, "made_inside" in names)
         print(4_500_000 < alive(function="made_outside") < 5_700_000)
     """)
@@ -370,9 +370,9 @@ def test_code_that_is_unloaded_is_not_kept_and_does_not_pile_up():
                 kept.append((made, number))
             del space, code, made
         gc.collect()
-        stacks = {}
-        _births.cohorts(stacks)
-        names = {name for frames in stacks.values() for _, _, name in frames}
+        places = {}
+        _births.cohorts(places)
+        names = {name for (_, _, name), _ in places.values()}
         wanted = {f"f{number}" for _, number in kept}
         print(sum(ref() is not None for ref in gone) <= 1, wanted <= names)
         print(_births.figures()[1] <= 65_536)

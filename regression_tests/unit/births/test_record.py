@@ -44,11 +44,10 @@ def test_each_line_of_a_long_function_is_told_as_python_has_it():
         space = {"sys": sys}
         exec(compile("\\n".join(source), "/program/long.py", "exec"), space)
         space["long"](kept)
-        stacks = {}
+        places = {}
         from leakguard.capture.births import _births
-        _births.cohorts(stacks)
-        told = {line for frames in stacks.values() for file, line, name in frames[:1]
-                if name == "long"}
+        _births.cohorts(places)
+        told = {line for (_, line, name), _ in places.values() if name == "long"}
         lines, number = set(), 2
         for index, text in enumerate(source, 1):
             if "bytearray" in text:
@@ -214,15 +213,16 @@ def test_each_of_thousands_of_deep_stacks_has_its_line():
 
         record.mark(0, "")
         deep(50)
-        stacks = {}
-        rows = _births.cohorts(stacks)
-        of_inner = [stacks[row[0]] for row in rows if row[0] and stacks[row[0]][0][2] == "inner"]
+        places = {}
+        rows = _births.cohorts(places)
+        stacks = {row[0]: Stacks(places).frames(row[0]) for row in rows if row[0]}
+        of_inner = [frames for frames in stacks.values() if frames[0][2] == "inner"]
         print(len(of_inner) >= 30_000, {len(frames) for frames in of_inner} == {54})
         print({frames[0][1] for frames in of_inner} == set(range(2, 152)))
         print({frames[1][1:] for frames in of_inner} == {(n, "outer") for n in range(2, 202)})
         print(sum(row[5] for row in rows if row[0] == 0) < 1_000_000)
     """,
-        before="from leakguard.capture.births.birth_record import _births",
+        before="from leakguard.capture.births.birth_record import Stacks, _births",
     )
 
     assert said == ["True"] * 5

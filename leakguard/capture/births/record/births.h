@@ -15,7 +15,7 @@
 #define Py_BUILD_CORE 1
 #define PY_SSIZE_T_CLEAN
 /* Checksum (31 bits) of _births.pyi; see compiled_part.py. */
-#define RECORD_INTERFACE 0x13c8794b
+#define RECORD_INTERFACE 0x2478600b
 
 #include <Python.h>
 #include <link.h>
@@ -356,17 +356,17 @@ void change_entry(const Library *library, uintptr_t *entry, uintptr_t value);
 
 /* ---- cohorts.c: what is alive, by stack, phase and generation -------------------------------- */
 
-/* Stacks that Python knows, {serial: frames}, and the frames that they have in common. */
+/* Places that Python knows, {serial: (frame, serial of the caller)}, and the frames that they have in common. */
 typedef struct {
-    PyObject *stacks, *frames;
+    PyObject *places, *frames;
 } Known;
 
 PyObject *read_cohorts(Known known);
 
 #define NO_SERIAL UINT32_MAX
 
-/* Put a stack into `known` if it is not there; return its serial, 0 for none, and NO_SERIAL with an
-   error. */
+/* Put the places of a stack into `known` that are not there; return the serial of the innermost, 0 for none, and
+   NO_SERIAL with an error. */
 uint32_t serial_of(uint32_t number, Known known);
 
 /* ---- survivors.c: the live samples one by one ------------------------------------------------- */

@@ -99,46 +99,34 @@ frame_at(const Place *place, PyObject *frames)
     return frame;
 }
 
-/* Return the frames of a stack, innermost first. */
-static PyObject *
-frames_of(uint32_t innermost, PyObject *frames)
+/* Put a place into `known`; return 1 if it was there already, and -1 with an exception. */
+static int
+tell_place(const Place *place, Known known)
 {
-    Py_ssize_t length = 0;
-    for (uint32_t number = innermost; number; number = place_at(number)->caller) {
-        length++;
+    PyObject *key = PyLong_FromUnsignedLong(place->serial);
+    int told = key == NULL ? -1 : PyDict_Contains(known.places, key);
+    if (told == 0) {
+        uint32_t caller = place->caller ? place_at(place->caller)->serial : 0;
+        PyObject *frame = frame_at(place, known.frames);
+        PyObject *entry = frame == NULL ? NULL : Py_BuildValue("(NI)", frame, caller);
+        told = entry == NULL ? -1 : PyDict_SetItem(known.places, key, entry);
+        Py_XDECREF(entry);
     }
-    PyObject *found = PyTuple_New(length);
-    for (uint32_t number = innermost; found != NULL && number; number = place_at(number)->caller) {
-        PyObject *frame = frame_at(place_at(number), frames);
-        if (frame == NULL) {
-            Py_CLEAR(found);
-            break;
-        }
-        PyTuple_SET_ITEM(found, PyTuple_GET_SIZE(found) - length, frame);
-        length--;
-    }
-    return found;
+    Py_XDECREF(key);
+    return told;
 }
 
 uint32_t
 serial_of(uint32_t number, Known known)
 {
-    if (number == 0) {
-        return 0;
+    int told = 0;
+    for (uint32_t at = number; at && told == 0; at = place_at(at)->caller) {
+        told = tell_place(place_at(at), known); /* of a known place the callers are known, too */
     }
-    uint32_t serial = place_at(number)->serial;
-    PyObject *key = PyLong_FromUnsignedLong(serial);
-    int has = key == NULL ? -1 : PyDict_Contains(known.stacks, key);
-    if (has == 0) {
-        PyObject *frames = frames_of(number, known.frames);
-        has = frames == NULL ? -1 : PyDict_SetItem(known.stacks, key, frames);
-        Py_XDECREF(frames);
-    }
-    Py_XDECREF(key);
-    return has < 0 ? NO_SERIAL : serial;
+    return told < 0 ? NO_SERIAL : number ? place_at(number)->serial : 0;
 }
 
-/* Put the stacks that are not known yet into `known`, and return the rows. */
+/* Put the places that are not known yet into `known`, and return the rows. */
 static PyObject *
 rows_of(const Sum *sum, Known known)
 {

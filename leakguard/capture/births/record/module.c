@@ -200,26 +200,26 @@ births_check(PyObject *module, PyObject *native)
 PyDoc_STRVAR(cohorts_doc,
 "cohorts(known)\n--\n\n"
 "Return what is alive: [(stack, generation, phase, native, samples, bytes, count, variance of bytes,\n"
-"variance of count)]. Stacks that `known` has not yet are added to it: {stack: ((file, line, function),\n"
-"...)}, innermost first; 0 is no stack.");
+"variance of count)]. A stack is the number of its innermost place, 0 is none. Places that `known` has not\n"
+"yet are added to it: {place: ((file, line, function), the place that called it)}.");
 
 static PyObject *
 births_cohorts(PyObject *module, PyObject *known)
 {
     if (!PyDict_Check(known)) {
-        PyErr_SetString(PyExc_TypeError, "cohorts takes a dict of known stacks");
+        PyErr_SetString(PyExc_TypeError, "cohorts takes a dict of known places");
         return NULL;
     }
-    Known stacks = {known, is_main() ? PyDict_New() : NULL};
-    PyObject *rows = stacks.frames == NULL ? NULL : read_cohorts(stacks);
-    Py_XDECREF(stacks.frames);
+    Known places = {known, is_main() ? PyDict_New() : NULL};
+    PyObject *rows = places.frames == NULL ? NULL : read_cohorts(places);
+    Py_XDECREF(places.frames);
     return rows;
 }
 
 PyDoc_STRVAR(survivors_doc,
 "survivors(first, last, known)\n--\n\n"
 "Return the live samples of these generations: [(address, row as of cohorts)]. To be asked in a\n"
-"copy of the process, where no lock is taken; stacks are added to `known` as by cohorts.");
+"copy of the process, where no lock is taken; places are added to `known` as by cohorts.");
 
 static PyObject *
 births_survivors(PyObject *module, PyObject *args)
@@ -232,9 +232,9 @@ births_survivors(PyObject *module, PyObject *args)
     if (samples == NULL) {
         return PyList_New(0);
     }
-    Known stacks = {known, PyDict_New()};
-    PyObject *rows = stacks.frames == NULL ? NULL : read_survivors(first, last, stacks);
-    Py_XDECREF(stacks.frames);
+    Known places = {known, PyDict_New()};
+    PyObject *rows = places.frames == NULL ? NULL : read_survivors(first, last, places);
+    Py_XDECREF(places.frames);
     return rows;
 }
 
