@@ -8,6 +8,7 @@ from leakguard.analysis.claims import Claim, strongest
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.knowledge import is_mapping
 from leakguard.analysis.ledger import RunLedger
+from leakguard.analysis.row import LedgerRow
 from leakguard.analysis.tolerance import MAJORITY, OWN_SHARE, same
 
 #: Kinds of what the kernel counts one by one, for which objects of the program stand.
@@ -33,12 +34,22 @@ def _handles(asked: MetricAsked) -> bool | None:
     ledger, growth = asked
     if growth.kind not in RESOURCES:
         return None
+    held = (row for row in ledger.rows if row.held_by is not None)
     return any(
-        row.held_by is not None
-        and growth.phase in (row.phase, None)
-        and any(same(g.rate or 0.0, growth.rate or 0.0, OWN_SHARE) for g in (row.lead, *row.beside))
-        for row in ledger.rows
+        growth.phase in (row.phase, None)
+        and any(same(rate, growth.rate or 0.0, OWN_SHARE) for rate in _rates(row))
+        for row in held
     ) or None  # fmt: skip
+
+
+def _rates(row: LedgerRow) -> list[float]:
+    """Return how many of each type a row has, and of all types that have a file mapped.
+
+    A ``SharedMemory`` has a descriptor, and its ``mmap`` another one.
+    """
+    growths = (row.lead, *row.beside)
+    mapped = sum(g.rate or 0.0 for g in growths if is_mapping(g.type))
+    return [*(g.rate or 0.0 for g in growths), mapped]
 
 
 def _mappings(asked: MetricAsked) -> bool | None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import pytest
 
 from leakguard.analysis.claims import Claim, strongest
+from leakguard.analysis.claims.metrics import is_explained
 from leakguard.analysis.claims.types import CLAIMS, Accounted, Room, TypeAsked, claimed
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.row import LedgerRow
@@ -102,3 +106,13 @@ def test_claims_to_types_are_asked_from_room_to_chance():
         "named after it",
         "one each",
     ]
+
+
+@pytest.mark.parametrize(("files", "is_told"), [(2.0, True), (1.0, True), (3.0, False)])
+def test_descriptors_of_shared_memory_and_of_its_mapping_are_told_with_it(files, is_told):
+    held = room("SharedMemory", 1.0, 668.0).row
+    row = replace(held, beside=(grown("mmap.mmap", 1.0, 96.0),))
+    case = SimpleNamespace(metric=lambda _: None)
+    asked = {"of": lambda _: (), "named_bytes": lambda _: 0.0}
+    ledger = SimpleNamespace(rows=[row], filling=(), case=case, **asked)
+    assert is_explained(ledger, Growth("metric", "open_files", "files", rate=files)) == is_told
