@@ -34,12 +34,17 @@ def _handles(asked: MetricAsked) -> bool | None:
     ledger, growth = asked
     if growth.kind not in RESOURCES:
         return None
-    held = (row for row in ledger.rows if row.held_by is not None)
-    return any(
-        growth.phase in (row.phase, None)
-        and any(same(rate, growth.rate or 0.0, OWN_SHARE) for rate in _rates(row))
-        for row in held
-    ) or None  # fmt: skip
+    of_phase = (r for r in ledger.rows if r.held_by is not None and growth.phase in (r.phase, None))
+    rates = (rate for row in of_phase if not _is_later(growth, row) for rate in _rates(row))
+    return any(same(rate, growth.rate or 0.0, OWN_SHARE) for rate in rates) or None
+
+
+def _is_later(growth: Growth, row: LedgerRow) -> bool:
+    """Return whether resources began to grow when births of a row had long been left behind."""
+    trail = None if row.birth is None else row.birth.trail
+    if growth.since is None or trail is None or not trail.residue.steady:
+        return False
+    return growth.since - trail.since > OWN_SHARE * trail.lasted
 
 
 def _rates(row: LedgerRow) -> list[float]:

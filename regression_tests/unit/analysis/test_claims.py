@@ -7,12 +7,14 @@ from types import SimpleNamespace
 
 import pytest
 
+from leakguard.analysis.birthplace import Birth, Trail
 from leakguard.analysis.claims import Claim, strongest
 from leakguard.analysis.claims.metrics import is_explained
 from leakguard.analysis.claims.types import CLAIMS, Accounted, Room, TypeAsked, claimed
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.row import LedgerRow
 from leakguard.model import Holder
+from leakguard.model.residue import Residue
 
 
 def grown(name: str, rate: float, size: float, *, phase: str | None = "train") -> Growth:
@@ -108,11 +110,23 @@ def test_claims_to_types_are_asked_from_room_to_chance():
     ]
 
 
+def is_told_with(row: LedgerRow, files: float, since: int = 1) -> bool:
+    """Return whether a number of open files that grows is told with what a row holds."""
+    asked = {"of": lambda _: (), "named_bytes": lambda _: 0.0}
+    case = SimpleNamespace(metric=lambda _: None)
+    ledger = SimpleNamespace(rows=[row], filling=(), case=case, **asked)
+    return is_explained(ledger, Growth("metric", "open_files", "files", rate=files, since=since))
+
+
 @pytest.mark.parametrize(("files", "is_told"), [(2.0, True), (1.0, True), (3.0, False)])
 def test_descriptors_of_shared_memory_and_of_its_mapping_are_told_with_it(files, is_told):
     held = room("SharedMemory", 1.0, 668.0).row
-    row = replace(held, beside=(grown("mmap.mmap", 1.0, 96.0),))
-    case = SimpleNamespace(metric=lambda _: None)
-    asked = {"of": lambda _: (), "named_bytes": lambda _: 0.0}
-    ledger = SimpleNamespace(rows=[row], filling=(), case=case, **asked)
-    assert is_explained(ledger, Growth("metric", "open_files", "files", rate=files)) == is_told
+    assert is_told_with(replace(held, beside=(grown("mmap.mmap", 1.0, 96.0),)), files) == is_told
+
+
+@pytest.mark.parametrize(("since", "is_told"), [(1, True), (9, True), (29, False)])
+def test_files_that_grow_since_long_after_the_objects_are_not_theirs(since, is_told):
+    left = Residue(rate=1_000.0, since=0, earlier=0, samples=90, steady=True)
+    birth = Birth(None, None, Trail(left, since=1, perhaps=1, lasted=90))
+    row = replace(room("app.Snapshot", 1.0, 1_000.0).row, birth=birth)
+    assert is_told_with(row, 1.0, since) == is_told
