@@ -38,8 +38,8 @@ def scaled(row: Row, times: float) -> Row:
     return stack, round_, phase, kind, samples, size * times, count * times, of_size, of_count
 
 
-def thinned(row: Row, times: int) -> Row:
-    """Return the row of one of so many survivors, chosen evenly, which stands for the others."""
+def thinned(row: Row, times: float) -> Row:
+    """Return the row of one of so many like survivors, which stands for all of them."""
     stack, round_, phase, kind, samples, size, count, of_size, of_count = row
     whole, one = size - of_size / size, count - of_count / count
     size, count = times * size, times * count

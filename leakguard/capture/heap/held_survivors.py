@@ -238,11 +238,19 @@ def _is_gaining(rounds: Collection[set[int]]) -> bool:
 
 
 def _some(kept: list[_OfEntry]) -> list[_OfEntry]:
-    """Return some of many survivors, taken evenly, which stand for the others."""
-    times = -(-len(kept) // _MOST_ON_WAYS)
-    if times <= 1:
+    """Return some of many survivors, taken evenly by bytes, which stand for the others.
+
+    Rounds in which few blocks were sampled have few survivors that each stand for much: these stay.
+    """
+    if len(kept) <= _MOST_ON_WAYS:
         return kept
-    return [
-        _OfEntry(node, Survivor(block.address, thinned(block.row, times)), entry)
-        for node, block, entry in kept[::times]
-    ]
+    each = sum(survivor.block.row[5] for survivor in kept) / _MOST_ON_WAYS
+    chosen, passed = [], 0.0
+    for node, block, entry in kept:
+        times = max(each / block.row[5], 1.0)
+        passed += 1 / times
+        if passed >= 1:
+            passed -= 1
+            row = thinned(block.row, times) if times > 1 else block.row
+            chosen.append(_OfEntry(node, Survivor(block.address, row), entry))
+    return chosen

@@ -209,7 +209,8 @@ allowance(enum family family, double now)
     if (passed > EARLY_SECONDS) {
         seconds += EARLY_SECONDS * log(fmin(passed, last) / EARLY_SECONDS) + LEAST_SHARE * fmax(passed - last, 0);
     }
-    return budgets[family].a_second * seconds + budgets[family].a_doubling * log2(1 + passed / FIRST_SECONDS);
+    /* As many as one doubling has may come at once: a burst of a millisecond is no rate to hold back. */
+    return budgets[family].a_second * seconds + budgets[family].a_doubling * (1 + log2(1 + passed / FIRST_SECONDS));
 }
 
 void
