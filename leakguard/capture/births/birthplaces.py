@@ -96,14 +96,14 @@ class Stacks:
 
     places: Mapping[int, Place]
     _below: dict[int, int] = field(default_factory=dict)
-    _read: dict[tuple[int, Constructors], StackRead] = field(default_factory=dict)
+    _read: dict[tuple[int, Constructors], _StackRead] = field(default_factory=dict)
 
-    def reader(self, stack: int, constructors: Constructors = None) -> StackRead:
+    def reader(self, stack: int, constructors: Constructors = None) -> _StackRead:
         """Return what a stack says; an unknown number is a stack without frames."""
         key = self._program_at(stack) or stack, constructors
         read = self._read.get(key)
         if read is None:
-            read = self._read[key] = StackRead(self.frames(key[0]), constructors)
+            read = self._read[key] = _StackRead(self.frames(key[0]), constructors)
         return read
 
     def frames(self, stack: int) -> Frames:
@@ -123,7 +123,7 @@ class Stacks:
 
     def texts(self, stack: int, constructors: Constructors) -> tuple[str, ...]:
         """Return the frames as text, from the line that asked."""
-        return StackRead(self.frames(stack), constructors).texts()
+        return _StackRead(self.frames(stack), constructors).texts()
 
     def _program_at(self, stack: int) -> int:
         """Return the innermost place of the program or of the guard; 0 if there is none."""
@@ -248,7 +248,7 @@ def _cohort(born: int, width: int, of: _Sum) -> Cohort:
     return Cohort(born, rounds, round(of.bytes), round(of.variance**0.5), of.samples)
 
 
-class StackRead:
+class _StackRead:
     """One stack: the program's own line in it, and whether the guard made the allocation."""
 
     __slots__ = ("_asked", "_frames", "function", "is_ours", "place")
@@ -260,7 +260,8 @@ class StackRead:
         at = self._at(self._asked) if files else None
         self.place = None if at is None else place(at)
         self.function = None if at is None else at.function
-        self.is_ours = _is_ours(files)
+        # Those that ``Stacks`` reads begin at the program or the guard, if they lead to either.
+        self.is_ours = bool(files) and files[0].startswith(OWN_FOLDER)
 
     def _at(self, index: int) -> Frame:
         file, line, _ = self._frames[index]
@@ -288,13 +289,3 @@ def _is_programs(frame: tuple[str, int, str]) -> bool:
     """Return whether a frame is the program's or the guard's."""
     file = frame[0]
     return (is_programs(file) and not _is_trampoline(frame)) or file.startswith(OWN_FOLDER)
-
-
-def _is_ours(files: Iterable[str]) -> bool:
-    """Return whether a line of the guard lies closer to the allocation than any program line."""
-    for file in files:
-        if file.startswith(OWN_FOLDER):
-            return True
-        if is_programs(file):
-            return False
-    return False

@@ -251,6 +251,5 @@ def _some(kept: list[_OfEntry]) -> list[_OfEntry]:
         passed += 1 / times
         if passed >= 1:
             passed -= 1
-            row = thinned(block.row, times) if times > 1 else block.row
-            chosen.append(_OfEntry(node, Survivor(block.address, row), entry))
+            chosen.append(_OfEntry(node, Survivor(block.address, thinned(block.row, times)), entry))
     return chosen
