@@ -122,8 +122,25 @@ class RunBirths:
         if path not in self._known:
             look = self._look_at(path)
             birth = None if look is None else self._birth(*look)
+            if look is not None and birth is not None and not birth.left:
+                birth = self._at_all_depths(path, look[1]) or birth
             self._known[path] = birth or self._of_buffer(path)
         return self._known[path]
+
+    def _at_all_depths(self, path: str, own: tuple[Birthplace, ...]) -> Birth | None:
+        """Return the births of a container and of its other depths, if it has most of them.
+
+        Which depth gains an entry is not clear where few generations have filled each entry. None
+        if they do not leave something steadily.
+        """
+        base, last = _base(path), self._looks.get(path, (None, ()))[0]
+        looks = ((other, *look) for other, look in self._looks.items())
+        alike = (its for other, seen, its in looks if seen is last and _base(other) == base)
+        born = tuple(chain.from_iterable(alike))
+        if last is None or sum(p.bytes for p in own) < MAJORITY * sum(p.bytes for p in born):
+            return None
+        birth = self._birth(last, born)
+        return birth if birth is not None and birth.left else None
 
     def _of_buffer(self, path: str) -> Birth | None:
         """Return the birth of one object, whose only block was sampled; None for a container."""

@@ -53,6 +53,15 @@ def holder(path, *born, each=MB):
     return Holder(path, "app.Frame", ROUNDS, retained_bytes=ROUNDS * each, born=born)
 
 
+def test_entries_that_two_depths_of_a_container_share_are_one_leak_of_the_larger_part():
+    middle = range(6, 11)
+    outer = birthplace(7, [MB if n in middle else 0 for n in range(ROUNDS)])
+    inner = birthplace(7, [0 if n in middle else MB for n in range(ROUNDS)])
+    shelves = holder("app.shelves[*]", outer), holder("app.shelves[*][*]", inner)
+    report = diagnose(run(*shelves))
+    assert [finding.held_by for finding in report.findings] == ["app.shelves[*][*]"]
+
+
 def test_holder_that_one_look_saw_is_a_leak_where_each_round_left_as_much():
     report = diagnose(run(holder("app.kept[*]", birthplace(7, [MB] * ROUNDS))))
 
