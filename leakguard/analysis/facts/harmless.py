@@ -61,6 +61,14 @@ class FirstTouched(Struct, frozen=True):
     grows: MetricGrows
 
 
+class ReserveOfAllocator(Struct, frozen=True):
+    """The allocator keeps ``held`` freed bytes, which are little beside those in use."""
+
+    grows: MetricGrows
+    held: float
+    in_use: float
+
+
 class WhileFilling(Struct, frozen=True):
     """Live memory grows while gauges fill."""
 
@@ -99,7 +107,7 @@ class CycleCost(Struct, frozen=True):
 
 Why: TypeAlias = (
     Filled | Ended | HeldMore | FewBytes | LittleMemory | LittleOfMetric | FirstTouched |
-    WhileFilling | FitsCaches | LevelledOff | CycleCost
+    ReserveOfAllocator | WhileFilling | FitsCaches | LevelledOff | CycleCost
 )  # fmt: skip
 
 

@@ -82,13 +82,16 @@ def _growing(case: Case, seen: History) -> Growth | None:
     container = growth_of(case, seen)
     if holder.path.startswith(NO_ROOT):
         return None
-    if len(seen) < FEWEST_LOOKS or holder.streak < FEWEST_LOOKS - 1:
-        return _as_memory_does(case, container, seen)
-    return container if container.fills or container.since is not None else None
+    if len(seen) >= FEWEST_LOOKS and holder.streak >= FEWEST_LOOKS - 1:
+        if container.fills or container.since is not None:
+            return container
+        if container.judged is None or container.judged.verdict.growing == "no":
+            return None
+    return _as_memory_does(case, container, seen)
 
 
 def _as_memory_does(case: Case, container: Growth, seen: History) -> Growth | None:
-    """Return the growth of a container between two looks, if live memory grows with it; else None.
+    """Return the growth of a container whose looks are too few or too uneven, or None.
 
     Memory was read in each generation, so it shows that the growth goes on. The looks must be many
     generations apart, and the container must gain a large part of what memory gains, and no more.

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from leakguard.analysis.case import Case, Judged, slope
 from leakguard.analysis.facts.fix import Advice
-from leakguard.analysis.facts.harmless import FirstTouched, LittleOfMetric
+from leakguard.analysis.facts.harmless import FirstTouched, LittleOfMetric, ReserveOfAllocator
 from leakguard.analysis.facts.measured import (
     GrowsInPools,
     HeldFree,
@@ -29,6 +29,7 @@ from leakguard.analysis.tolerance import (
     MANY_THREADS,
     MATERIAL_BYTES,
     NOTABLE_BYTES,
+    OWN_SHARE,
     WENT_ON_SHARE,
     notable,
 )
@@ -107,6 +108,21 @@ def _held_free(case: Case, held: Judged) -> HeldFree:
     live = case.memory()
     beside = None if live is None else live.verdict.rate
     return HeldFree(held.verdict.rate, held.series.values[-1], beside)
+
+
+def _is_reserve(case: Case, held: Judged) -> ReserveOfAllocator | None:
+    """Return why growth is no finding: an allocator keeps some of what is freed, to use it again.
+
+    It is a reserve while it has gained less than a tenth of what is in use.
+    """
+    live, began = case.memory(), held.started_at
+    if live is None or began is None:
+        return None
+    kept = held.verdict.rate * (held.series.generations[-1] - began)
+    in_use = live.series.values[-1]
+    if kept > OWN_SHARE * in_use:
+        return None
+    return ReserveOfAllocator(grows(case, held), held.series.values[-1], in_use)
 
 
 def _held_fix(case: Case, held: Judged) -> Advice:
@@ -320,6 +336,7 @@ ROWS = (
         worst="suspect",
         measured=_held_free,
         applies=_is_fragmentation,
+        healthy=_is_reserve,
         ruled_out=("already freed",),
     ),
     MetricRow(

@@ -61,6 +61,11 @@ def _why(growth: Harmless) -> str:
                 f"{grows(metric)} while nothing more is mapped: pages of an existing segment are "
                 "touched for the first time, and there are no more of them than were mapped"
             )
+        case h.ReserveOfAllocator(metric, held, in_use):
+            return (
+                f"{grows(metric)}: the allocator keeps {format_bytes(held)} of freed memory to use "
+                f"it again, beside {format_bytes(in_use)} in use"
+            )
         case h.WhileFilling():
             return _while_filling(growth, why)
         case h.FitsCaches(rate, filled, caches):

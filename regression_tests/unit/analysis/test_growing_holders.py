@@ -332,3 +332,27 @@ def test_one_container_to_which_all_entries_lead_is_not_inside_of_them(container
     assert callbacks.holds(inner) is inside
     assert related(inner, callbacks.name) is inside
     assert related(callbacks, inner.name)
+
+
+def test_outer_container_that_gains_unevenly_is_named_rather_than_what_lies_in_its_entries():
+    """Looks at uneven times: the entries of each say too little, and live memory rises steadily."""
+    seen = {2: 570, 3: 684, 4: 762, 5: 843, 6: 960, 11: 1335, 12: 1437}
+    counts = lambda n: dict.fromkeys(("app.Ticket", "list", "float"), 350 + 84 * n)  # noqa: E731
+    told = run(lambda n: None, counts, heap=53_000, rounds=12)
+    looks = sorted(seen)
+
+    def both(generation: int) -> tuple[Holder, ...]:
+        count, place = seen[generation], looks.index(generation)
+        before = seen[looks[place - 1]] if place else 441
+        outer = Holder("app.service.history[*]", "app.Ticket", count, before, place + 1,
+                       retained_bytes=569 * count)  # fmt: skip
+        inner = Holder("app.service.history[*].values[*]", "float", 50 * count,
+                       retained_bytes=416 * count)  # fmt: skip
+        return outer, inner
+
+    snapshots = (
+        replace(s, holders=both(s.generation)) if s.generation in seen and s.holders == () else s
+        for s in told.snapshots
+    )
+    (finding,) = diagnose(replace(told, snapshots=tuple(snapshots))).findings
+    assert (finding.verdict, finding.held_by) == ("leak", "app.service.history[*]")

@@ -57,6 +57,12 @@ def test_fragmentation_with_many_threads_is_a_matter_of_arenas():
     assert "MALLOC_ARENA_MAX" in finding.fix
 
 
+def test_freed_memory_is_no_finding_while_the_allocator_keeps_little_beside_what_is_in_use():
+    report = diagnose(story(rss=MB // 2, rss_anonymous=MB // 2, heap_held=MB // 2))
+    assert (report.verdict, report.findings) == ("stable", ())
+    assert any("keeps 10.0 MB of freed memory" in each.reason for each in report.cleared)
+
+
 def test_allocator_that_keeps_a_constant_amount_is_silent():
     assert kinds(story()) == []
 
