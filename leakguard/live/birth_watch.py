@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from typing import Protocol
 
-from leakguard.capture.births import BirthRecord, Survivors
+from leakguard.capture.births import Survivors
 from leakguard.live.safety import Safety
 from leakguard.model import Births
 from leakguard.model.residue import residue
@@ -18,6 +19,22 @@ def births_are_wanted() -> bool:
     return os.environ.get("LEAKGUARD_BIRTHS", "").strip().lower() not in ("0", "off", "false", "no")
 
 
+class Record(Protocol):
+    """A record of births: ``capture.births.BirthRecord``, or that of an attached process."""
+
+    problem: str | None
+    native_problem: str | None
+
+    @property
+    def running(self) -> bool: ...
+    def start(self) -> None: ...
+    def stop(self) -> None: ...
+    def check(self) -> None: ...
+    def mark(self, generation: int, phase: str) -> None: ...
+    def cohorts(self, rounds: int) -> Births | None: ...
+    def survivors(self, rounds: int) -> Survivors | None: ...
+
+
 @dataclass(slots=True)
 class BirthWatch:
     """Keeps a birth record informed of the loop; without a ``record`` it does nothing.
@@ -26,7 +43,7 @@ class BirthWatch:
     the run. Whether the residue doubles can then be seen, and a long run reads rarely.
     """
 
-    record: BirthRecord | None = None
+    record: Record | None = None
     safety: Safety | None = None
     _round: int = _BEFORE_THE_LOOP
     _phase: str = ""

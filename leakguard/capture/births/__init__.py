@@ -10,23 +10,31 @@ recorded, and ``BirthRecord.problem`` states the reason.
 """
 
 from leakguard.capture.births.birth_record import (
+    FIRST_INTERVAL,
+    INTERFACE,
     BirthRecord,
+    births_in_copy,
     doubled_bytes,
     held_bytes,
     hush,
     pools_in_sight,
+    survivors_in_copy,
 )
 from leakguard.capture.births.survivors import Belonging, Survivor, Survivors, scaled, thinned
 
 __all__ = [
+    "FIRST_INTERVAL",
+    "INTERFACE",
     "Belonging",
     "BirthRecord",
     "Survivor",
     "Survivors",
+    "births_in_copy",
     "doubled_bytes",
     "held_bytes",
     "hush",
     "pools_in_sight",
     "scaled",
+    "survivors_in_copy",
     "thinned",
 ]

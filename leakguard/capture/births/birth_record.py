@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import atexit
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,6 +16,12 @@ from leakguard.capture.births.survivors import Survivor, Survivors
 from leakguard.capture.births.windows import Windows
 from leakguard.compiled_part import check_interface
 from leakguard.model.births import Births
+
+#: The interface of the compiled part.
+INTERFACE = 0x2478600B
+#: Mean bytes between two samples at the start of a run; later it adapts to what the program
+#: allocates.
+FIRST_INTERVAL = 4_096.0
 
 
 def _compiled() -> Any:
@@ -28,7 +34,7 @@ def _compiled() -> Any:
     try:
         from leakguard.capture.births import _births
 
-        check_interface(_births, 0x2478600B)
+        check_interface(_births, INTERFACE)
     except ImportError:
         return None
     atexit.register(_births.stop)
@@ -37,10 +43,9 @@ def _compiled() -> Any:
 
 _births = _compiled()
 
-# Mean bytes between two samples at the start of a run; later it adapts to what the program
-# allocates.
-_FIRST_INTERVAL = 4_096.0
 _MOST_PHASES = 65_535
+_BEFORE_THE_LOOP = -1
+_NOT_BUILT = "the compiled part was not built; reinstall leakguard with a C compiler"
 
 
 def hush(quiet: bool) -> None:
@@ -124,9 +129,9 @@ class BirthRecord:
     def start(self) -> None:
         """Begin to record; if that is impossible, set ``problem`` to the reason."""
         if _births is None:
-            self.problem = "the compiled part was not built; reinstall leakguard with a C compiler"
+            self.problem = _NOT_BUILT
             return
-        interval = self._interval or _FIRST_INTERVAL
+        interval = self._interval or FIRST_INTERVAL
         seed = self._seed & 0xFFFF_FFFF_FFFF_FFFF
         self._began = self._last = time.process_time()
         self._recorded = 0.0
@@ -216,6 +221,29 @@ class BirthRecord:
         """
         if not self._running or _births is None:
             return None
-        places: dict[int, Place] = {}
-        blocks = [Survivor(*entry) for entry in _births.survivors(0, rounds, places)]
-        return Survivors(blocks, Stacks(places), tuple(self._phases), rounds)
+        return survivors_in_copy(tuple(self._phases), rounds)
+
+
+def survivors_in_copy(phases: Sequence[str], rounds: int, first: int = 0) -> Survivors:
+    """Return the samples of the first ``rounds`` that were alive when this copy was made.
+
+    Raises:
+        ImportError: the compiled part was not built.
+    """
+    if _births is None:
+        raise ImportError(_NOT_BUILT)
+    places: dict[int, Place] = {}
+    blocks = [Survivor(*entry) for entry in _births.survivors(first, rounds - 1, places)]
+    return Survivors(blocks, Stacks(places), phases, rounds)
+
+
+def births_in_copy(rounds: int) -> Births:
+    """Return what was alive when this copy was made, of a process that records all rounds.
+
+    Raises:
+        ImportError: the compiled part was not built.
+    """
+    alive = survivors_in_copy(("",), rounds, first=_BEFORE_THE_LOOP)
+    _, _, (python, c) = _births.figures()
+    how = 1.0, python[0], c[0] if c[1] else None
+    return told((block.row for block in alive.blocks), alive.stacks, alive.phases, rounds, how)

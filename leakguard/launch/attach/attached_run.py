@@ -23,7 +23,9 @@ from leakguard.capture.process import memory_limit
 from leakguard.capture.watchlist import Watchlist
 from leakguard.errors import UsageError
 from leakguard.launch.attach.attachment import Attachment
+from leakguard.launch.attach.remote_births import RemoteBirths
 from leakguard.launch.attach.remote_recorder import RemoteRecorder, RemoteTrace
+from leakguard.live.birth_watch import BirthWatch, births_are_wanted
 from leakguard.live.diagnosing import diagnose_within
 from leakguard.live.guarded_run import ASKED
 from leakguard.live.inquiry import Inquiry
@@ -104,6 +106,7 @@ class AttachedRun:
     _journal: Journal = field(init=False)
     _scribe: Scribe = field(init=False)
     _recorder: RemoteRecorder = field(init=False)
+    _births: BirthWatch = field(init=False)
     _looker: Looker = field(init=False)
     _tracing: Tracing = field(init=False)
     _began_at: float = 0.0
@@ -131,7 +134,10 @@ class AttachedRun:
         self._scribe = Scribe(self._journal, meter, self._safety, sinks, elsewhere=True)
         self._recorder = RemoteRecorder(Watchlist(()), {}, LARGE_OBJECT, session=session)
         purse = Purse(None, meter, Prices(facts.engine, 0))
-        self._looker = Looker(self._recorder, purse, self._safety, Inquiry(), None)
+        record = RemoteBirths(session) if births_are_wanted() else None
+        self._births = BirthWatch(record, self._safety)
+        stays = self._births.leave_residue
+        self._looker = Looker(self._recorder, purse, self._safety, Inquiry(), None, stays)
         tracers = {"tracemalloc": partial(RemoteTrace, session)}
         self._tracing = Tracing("tracemalloc", tracers, grows=self.timetable.grows)
 
@@ -174,11 +180,13 @@ class AttachedRun:
         return self._journal.run().snapshots[-1]
 
     def _begin(self) -> None:
+        self._births.start()
         look = self._looker.start(self._recorder.read_all())
         self._begun, self._began_at = True, self._recorder.read_at
         self._looked_at = self._began_at
         self._scribe.write_snapshot(SnapshotDraft("Attached", "mark"), look, None)
         self._looker.remember()
+        self._births.begin_round(0)
 
     def _look(self, *, last: bool) -> None:
         seen_for, sites = self._traced()
@@ -191,6 +199,10 @@ class AttachedRun:
         if sites:
             times = lasted / passed / seen_for
             sites = tuple(_projected(site, times) for site in sites)
+        births = self._births.at_round_end(last=last)
+        self._recorder.rounds = self._generation if self._births.is_recording() else None
+        if not last:
+            self._births.begin_round(self._generation)
         look = self._looker.generation(reading, index, LAST if last else _WHY, ())
         draft = SnapshotDraft(
             f"Gen {self._generation}: End of generation",
@@ -198,6 +210,7 @@ class AttachedRun:
             generation=self._generation,
             sites=sites or (),
             traced=sites is not None,
+            births=births,
         )
         self._scribe.write_snapshot(draft, look, index)
         if not last:
@@ -242,7 +255,12 @@ class AttachedRun:
             return seen_for, ()
 
     def _choose(self, rounds: int) -> None:
-        """If something grows, start a trace, which lasts until the next look and finds sites."""
+        """If something grows, start a trace, which lasts until the next look and finds sites.
+
+        Where births are recorded, they tell the lines.
+        """
+        if self._births.is_recording():
+            return
         inquiry = self._looker.inquiry
         if inquiry.grows and self._tracing.worth_asking(rounds):
             self._tracing.choose(rounds, lambda: diagnose_within(self._journal.run()).findings)

@@ -6,6 +6,7 @@ Once a thread runs in the target, it is asked as any process is: by a ``Call`` o
 from __future__ import annotations
 
 import contextlib
+import re
 import select
 import sys
 import time
@@ -17,13 +18,14 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from leakguard.capture import births
 from leakguard.capture.headroom import dies_as_one, free_memory
 from leakguard.capture.outside import process_began
 from leakguard.capture.probe import Unavailable, measure
 from leakguard.capture.process import process_memory
 from leakguard.errors import UsageError
 from leakguard.launch.attach import bootstrap
-from leakguard.launch.attach.foreign_memory import ForeignMemory
+from leakguard.launch.attach.foreign_memory import ForeignMemory, mappings
 from leakguard.launch.attach.lodging import Lodging
 from leakguard.launch.attach.pending_call import PendingCall
 from leakguard.launch.attach.presence import present_at
@@ -34,6 +36,11 @@ from leakguard.live import protocol
 from leakguard.live.call import Call
 
 T = TypeVar("T")
+
+# The compiled part that an earlier attachment has loaded into the target, among its mappings, which
+# mark a file that was deleted.
+_LOADED = re.compile(r"/leakguard-attach-[^/]+/.*/_births\.[^/]*\.so$")
+_GONE = " (deleted)"
 
 _SCRIPT = "bootstrap.py"
 # Python code that the target runs: ``_RUN`` executes ``_READ``, which executes the script. Neither
@@ -213,6 +220,44 @@ class Attachment:
         """Stop ``tracemalloc`` in the target, if ``trace`` started it."""
         self._answer("untrace")
 
+    def record_births(self) -> str | None:
+        """Have the target record births until it is left; return why it does not, or None.
+
+        A copy of the target does it first. If that copy crashes, nothing is done in the target.
+
+        Raises:
+            UsageError: the target has ended.
+        """
+        part = next(Path(births.__file__).parent.glob(f"_births.{_tag(self.version)}-*.so"), None)
+        if part is None:
+            name = ".".join(map(str, self.version))
+            return f"leakguard here has no compiled part for Python {name}"
+        path = self._loaded_before() or f"{self._lodging.path}/{_of_package(part)}"
+        loaded = self._answer("load births", path=path, interface=births.INTERFACE)
+        if "problem" in loaded:
+            return str(loaded["problem"])
+        try:
+            problem = self.ask("births rehearsed", str)
+        except Unavailable as reason:
+            problem = str(reason)
+        if problem:
+            return problem
+        about = {"interval": births.FIRST_INTERVAL, "seed": time.time_ns()}
+        return self._answer("record births", **about).get("problem")
+
+    def begin_round(self, number: int) -> tuple[str | None, str | None]:
+        """Have the births from now on belong to round ``number``, counted from 0.
+
+        Return why births are not recorded any more, and why those of C memory are not.
+        """
+        answer = self._answer("round", number=number)
+        return answer.get("problem"), answer.get("native_problem")
+
+    def _loaded_before(self) -> str | None:
+        """Return the path of the part that an earlier attachment loaded, which is still mapped."""
+        paths = (mapping.path.removesuffix(_GONE) for mapping in mappings(self.target.pid))
+        return next((path for path in paths if _LOADED.search(path)), None)
+
     def _answer(self, word: str, **details: object) -> dict[str, Any]:
         if self._call is None:
             raise UsageError(f"process {self.target.pid} is not attached to any more")
@@ -228,6 +273,16 @@ def attached_to(pid: int, patience: float) -> Iterator[Attachment]:
     """
     with present_at(pid), Attachment(RunningProcess.of(pid), patience) as attachment:
         yield attachment
+
+
+def _tag(version: tuple[int, int]) -> str:
+    """Return how the names of parts that are compiled for a version of CPython begin."""
+    return "cpython-" + "".join(map(str, version))
+
+
+def _of_package(file: Path) -> str:
+    """Return the path of a file of leakguard, from the folder that has the package."""
+    return str(file.relative_to(Path(births.__file__).parents[3]))
 
 
 def _decoded(answer: dict[str, Any], kind: type[T]) -> T:

@@ -11,8 +11,12 @@ The thread is unknown to ``threading`` and blocks all signals. It answers one ca
 a folder that only the target's user can enter. It ends when it is asked to leave, or when the
 caller hangs up. The kernel does so if the process of
 ``leakguard attach`` is killed. Then the thread removes its folder, because no other process does.
+
+On request the thread loads one compiled part of leakguard, which samples births until the thread
+ends. The part stays loaded, because other threads may be in it.
 """
 
+import _imp
 import _signal  # type: ignore[import-not-found]
 import _socket
 import _thread
@@ -101,7 +105,7 @@ def _called(path: str) -> _socket.socket:
 
 def _answer_all(folder: str, lock: tuple[int, int, int], caller: _socket.socket) -> bool:
     """Answer until the caller asks this thread to leave, and return True, or until it hangs up."""
-    traces = False
+    traces, births = False, None
     try:
         while True:
             request = receive(caller)
@@ -113,7 +117,7 @@ def _answer_all(folder: str, lock: tuple[int, int, int], caller: _socket.socket)
             if word == "look":
                 untrace = traces and request.get("untrace", False)
                 traces = traces and not untrace
-                answer = _look(folder, lock, request, untrace)
+                answer = _look(folder, lock, request, untrace, births)
                 if "problem" not in answer:
                     more = _pieces(folder + "/" + ANSWER)
             elif word == "trace":
@@ -123,10 +127,40 @@ def _answer_all(folder: str, lock: tuple[int, int, int], caller: _socket.socket)
             elif word == "untrace" and traces:
                 traces = False
                 _tracemalloc.stop()
-            send(caller, answer, more)
+            elif word == "load births":
+                births, problem = _loaded(request["path"], request["interface"])
+                answer["problem"] = problem
+            elif word == "record births" and births is not None:
+                interval = request["interval"]
+                answer["problem"] = births.start(interval, interval, request["seed"], True)
+            elif word == "round" and births is not None:
+                answer["problem"], answer["native_problem"], _ = births.check(True)
+                births.mark(request["number"], 0)
+            send(caller, {name: what for name, what in answer.items() if what is not None}, more)
     finally:
         if traces:
             _tracemalloc.stop()
+        if births is not None:
+            births.stop()
+
+
+def _loaded(path: str, interface: int) -> "tuple[Any, str | None]":
+    """Return the compiled part that records births, or None and the reason.
+
+    No module of the program can find it. What this thread allocates is not recorded.
+    """
+    if any(name.partition(".")[0] == "leakguard" for name in sys.modules):
+        return None, "the process has leakguard of its own"
+    spec = sys.modules["_frozen_importlib"].ModuleSpec("_births", None, origin=path)
+    try:
+        births = _imp.create_dynamic(spec)
+        _imp.exec_dynamic(births)
+    except Exception as error:
+        return None, str(error)
+    if interface != births.INTERFACE:
+        return None, "another leakguard has recorded births in the process"
+    births.hush(True)
+    return births, None
 
 
 def _pieces(path: str) -> "Iterator[bytes]":
@@ -140,7 +174,11 @@ def _pieces(path: str) -> "Iterator[bytes]":
 
 
 def _look(
-    folder: str, lock: tuple[int, int, int], request: "dict[str, Any]", untrace: bool
+    folder: str,
+    lock: tuple[int, int, int],
+    request: "dict[str, Any]",
+    untrace: bool,
+    births: "Any | None",
 ) -> "dict[str, Any]":
     """Have a copy answer the question of a request into a file.
 
@@ -159,7 +197,8 @@ def _look(
     copy = _copied(library, lock)
     if copy == 0:
         try:
-            _be_a_copy(library, folder, lock, request["question"], seconds)
+            _be_a_copy(library, folder, lock, births)
+            _answer(folder, request["question"], seconds)
         finally:
             posix._exit(1)
     stood = time.perf_counter() - began
@@ -248,16 +287,11 @@ def _sleeps(process: int) -> bool:
 
 
 def _be_a_copy(
-    library: "ctypes.PyDLL",
-    folder: str,
-    lock: tuple[int, int, int],
-    question: "dict[str, Any]",
-    seconds: float,
+    library: "ctypes.PyDLL", folder: str, lock: tuple[int, int, int], births: "Any | None"
 ) -> None:
-    """Answer the question; runs in the copy.
+    """Ensure that no code of the program runs in this copy, and that it waits for no thread.
 
-    The first steps ensure that none of the program's code runs in the copy, and that the copy does
-    not wait for any thread of the program.
+    Then leakguard can be imported from the folder.
     """
     gc.disable()
     _free_lock(library, lock)
@@ -265,8 +299,14 @@ def _be_a_copy(
     _leave_files(library)
     for name in [name for name in sys.modules if name.partition(".")[0] == "leakguard"]:
         del sys.modules[name]  # of the program's own leakguard, which may have a running guard
+    if births is not None:
+        sys.modules["leakguard.capture.births._births"] = births
     sys.path.insert(0, folder)
     sys.dont_write_bytecode = False
+
+
+def _answer(folder: str, question: "dict[str, Any]", seconds: float) -> None:
+    """Answer the question and exit; runs in the copy."""
     from leakguard.launch.attach import sight
 
     sight.answer(folder, question, ANSWER, seconds)

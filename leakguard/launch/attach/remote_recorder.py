@@ -44,10 +44,12 @@ class RemoteRecorder(Recorder):
     """Reads the target's numbers that the kernel reports, and asks a copy of it for the others.
 
     One reading is one look: the numbers and the census come from the same copy. ``read_at`` is when
-    it was made, by ``time.monotonic``.
+    it was made, by ``time.monotonic``. ``rounds`` is how many rounds of births have been recorded;
+    None if they are not.
     """
 
     read_at: float = 0.0
+    rounds: int | None = None
     session: Attachment = field(kw_only=True)
     _counted: HeapCensus | str = "nothing was counted yet"
 
@@ -94,6 +96,7 @@ class RemoteRecorder(Recorder):
             targets=list(targets),
             suspects=list(suspects),
             read_source=read_source,
+            rounds=self.rounds,
         )
 
 

@@ -121,13 +121,29 @@ def _probes() -> tuple[tuple[str, Probe], ...]:
 
 
 def _inspection(
-    folder: str, large: int, targets: list[int], suspects: list[str], read_source: bool = False
+    folder: str,
+    large: int,
+    targets: list[int],
+    suspects: list[str],
+    read_source: bool = False,
+    rounds: int | None = None,
 ) -> dict[str, Any]:
-    """Answer: an inspection; its memory for the next look is written to the folder."""
+    """Answer: an inspection; its memory for the next look is written to the folder.
+
+    ``rounds`` is how many rounds of births were recorded; None if births are not recorded.
+    """
+    from leakguard.capture.births import survivors_in_copy
     from leakguard.capture.heap import PathMemory, inspect
 
     _be_the_copy(folder)
-    found = inspect(_memory(folder), targets, large, suspects=suspects, read_source=read_source)
+    found = inspect(
+        _memory(folder),
+        targets,
+        large,
+        suspects=suspects,
+        survivors=None if rounds is None else lambda: survivors_in_copy(("",), rounds),
+        read_source=read_source,
+    )
     _remember(folder, found.memory)
     told: dict[str, Any] = _plain(dataclasses.replace(found, memory=PathMemory()))
     return told | {"memory": {}}
@@ -138,6 +154,29 @@ def _first_walk(folder: str) -> None:
 
     _be_the_copy(folder)
     _remember(folder, remember())
+
+
+def _births(folder: str, rounds: int) -> object:
+    """Answer: what was born in so many rounds, and before, and is alive."""
+    from leakguard.capture.births import births_in_copy
+
+    return births_in_copy(rounds)
+
+
+def _births_rehearsed(folder: str) -> str:
+    """Answer: why births cannot be recorded; empty if they were, in this copy."""
+    from leakguard.capture.births import BirthRecord
+
+    record = BirthRecord()
+    record.start()
+    if record.problem is None:
+        record.mark(0, "")
+        record.check()
+        kept = [bytearray(size) for size in range(1, 5_000)]
+        record.cohorts(1)
+        del kept
+        record.stop()
+    return record.problem or ""
 
 
 def _sites(folder: str, names: list[str]) -> dict[str, Any]:
@@ -168,6 +207,8 @@ _QUESTIONS: Mapping[str, Callable[..., object]] = {
     "census": _census,
     "inspection": _inspection,
     "first walk": _first_walk,
+    "births": _births,
+    "births rehearsed": _births_rehearsed,
     "sites": _sites,
     "holdings": _holdings,
 }

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from leakguard.launch.attach.attachment import attached_to
 from regression_tests.benchmarks.attach.strangers import running
 
-# One cycle in so many also takes a look.
+# One cycle in so many also records births, and takes looks.
 _LOOKS = 10
 
 
@@ -36,6 +36,10 @@ def cycled(python: str, most: int) -> Iterator[Counts]:
             with attached_to(process.pid, 30.0) as session:
                 if cycle == 1 or not cycle % _LOOKS:
                     session.ask("facts", dict)
+                    if (problem := session.record_births()) is not None:
+                        raise RuntimeError(problem)
+                    session.begin_round(0)
+                    session.ask("births", dict, rounds=1)
             if cycle in told:
                 time.sleep(0.5)
                 yield _counts(process, cycle)

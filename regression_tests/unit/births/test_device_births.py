@@ -38,7 +38,7 @@ record.check()
 record.mark(0, "")
 
 def on_device():
-    found = record.survivors(0)
+    found = record.survivors(1)
     blocks = [block for block in found.blocks if block.row[3] == {DEVICE}]
     return {{block.address: found.stacks.frames(block.row[0])[0] for block in blocks}}
 """

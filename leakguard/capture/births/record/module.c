@@ -20,12 +20,15 @@ is_main(void)
     return 0;
 }
 
+/* The tables, behind the page that says whether there is a record. */
+static char *tables;
+static size_t tables_size;
+
 /* Map, once a process, all the memory that there will be; returns why not, or NULL. */
 static const char *
 map_memory(void)
 {
-    static char *memory;
-    if (memory != NULL) {
+    if (tables != NULL) {
         return NULL;
     }
     size_t page = (size_t)sysconf(_SC_PAGESIZE), parts[] = {samples_size(), functions_size(), stacks_size()};
@@ -41,9 +44,10 @@ map_memory(void)
         munmap(mapped, size);
         return "this kernel is older than Linux 4.14";
     }
-    memory = mapped;
     recording = (_Atomic int *)mapped;
-    char *next = mapped + page;
+    tables = mapped + page;
+    tables_size = size - page;
+    char *next = tables;
     samples_use(next);
     functions_use(next += (parts[0] + page - 1) / page * page);
     stacks_use(next += (parts[1] + page - 1) / page * page);
@@ -113,12 +117,15 @@ births_start(PyObject *module, PyObject *args)
     return Py_BuildValue("z", problem);
 }
 
+/* A thread that waited for the lock meanwhile finds empty tables, and what it adds is cleared at the next start. */
 static void
 stop_record(void)
 {
     if (enter()) {
         samples_leave_shadows();
         *recording = 0;
+        clear_tables();
+        madvise(tables, tables_size, MADV_DONTNEED); /* all of it: a page that is read again is of zeros */
         leave();
         wrap_small(0);
         free_shadows();
