@@ -19,7 +19,7 @@ def births_are_wanted() -> bool:
     return os.environ.get("LEAKGUARD_BIRTHS", "").strip().lower() not in ("0", "off", "false", "no")
 
 
-class Record(Protocol):
+class RecordOfBirths(Protocol):
     """A record of births: ``capture.births.BirthRecord``, or that of an attached process."""
 
     problem: str | None
@@ -43,7 +43,7 @@ class BirthWatch:
     the run. Whether the residue doubles can then be seen, and a long run reads rarely.
     """
 
-    record: Record | None = None
+    record: RecordOfBirths | None = None
     safety: Safety | None = None
     _round: int = _BEFORE_THE_LOOP
     _phase: str = ""
