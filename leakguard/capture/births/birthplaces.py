@@ -100,11 +100,24 @@ class Stacks:
 
     def reader(self, stack: int, constructors: Constructors = None) -> _StackRead:
         """Return what a stack says; an unknown number is a stack without frames."""
-        key = self._program_at(stack) or stack, constructors
+        program = self._program_at(stack)
+        key = program or stack, constructors
         read = self._read.get(key)
         if read is None:
-            read = self._read[key] = _StackRead(self.frames(key[0]), constructors)
+            frames = self.frames(program) if program else self._innermost(stack)
+            read = self._read[key] = _StackRead(frames, constructors)
         return read
+
+    def _innermost(self, stack: int) -> Frames:
+        """Return the frames that say the line of a stack of libraries only: no more than needed."""
+        found = []
+        while stack in self.places:
+            frame, stack = self.places[stack]
+            if not _is_trampoline(frame):
+                found.append(frame)
+                if not frame[2].startswith("<"):
+                    break
+        return tuple(found)
 
     def frames(self, stack: int) -> Frames:
         """Return the frames of a stack."""
