@@ -6,9 +6,9 @@ import math
 from collections import defaultdict
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain
 
+from leakguard.analysis.birth_rounds import BirthRounds
 from leakguard.analysis.held import one_a_name
 from leakguard.analysis.live_totals import LiveTotals, Rise, functions_of
 from leakguard.analysis.maker import Calls, frame_of, live_since, maker, phase_of_most
@@ -24,7 +24,7 @@ from leakguard.analysis.turnover import Turnover
 from leakguard.model import Holder, Run, Snapshot
 from leakguard.model.births import Birthplace
 from leakguard.model.holder import ELEMENT
-from leakguard.model.residue import Residue, generations, residue
+from leakguard.model.residue import Residue, residue
 
 # The largest block in bytes to which the intervals of ``Births`` apply (``SMALL`` in births.h).
 _SMALL_BLOCK = 512
@@ -102,8 +102,7 @@ class RunBirths:
     def __init__(self, run: Run) -> None:
         """Index the holders whose births are known, each at its last look."""
         self._run = run
-        self._measured = _measured(run, None)
-        self._taken = _taken(run)
+        self._rounds = BirthRounds(run)
         self._looks = {
             holder.path: (snapshot, holder.born)
             for snapshot in run.snapshots
@@ -112,10 +111,8 @@ class RunBirths:
         }
         self._known: dict[str, Birth | None] = {}
         self._calls = Calls.of(self._last_births())
-        self._totals = LiveTotals(run, self._ran)
-        self._turnover = Turnover(
-            run.snapshots, partial(_rounds, run), partial(generations, self._taken)
-        )
+        self._totals = LiveTotals(run, self._rounds.ran)
+        self._turnover = Turnover(run.snapshots, self._rounds.at, self._rounds.lasted)
 
     def of_holder(self, path: str) -> Birth | None:
         """Return the births of a holder at the last look that found survivors; None if none."""
@@ -217,7 +214,7 @@ class RunBirths:
         cohorts = [] if look is None else [c for place in look[1] for c in place.cohorts]
         if look is None or not cohorts:
             return False
-        rounds = _rounds(self._run, look[0].generation)
+        rounds = self._rounds.at(look[0])
         first = min(cohort.round for cohort in cohorts)
         samples = sum(cohort.samples for cohort in cohorts)
         return 0 < first < rounds and (1 - first / rounds) ** samples <= ONE_IN_A_HUNDRED
@@ -310,7 +307,7 @@ class RunBirths:
             return None
         alike = (h.born for h in look[0].holders if not h.path.endswith(ELEMENT))
         rise = self._totals.rise_of(look[1], list(chain.from_iterable(alike)))
-        return None if rise is None else (rise, self._generation(rise.began))
+        return None if rise is None else (rise, self._rounds.generation(rise.began))
 
     def left_by(self, line: str | None) -> float:
         """Return the bytes that each generation left behind at a line, whoever holds them."""
@@ -318,7 +315,7 @@ class RunBirths:
         if snapshot is None or snapshot.births is None:
             return 0.0
         places = [p for p in snapshot.births.places if p.place == line and p.cohorts]
-        left = residue(places, _rounds(self._run, snapshot.generation), self._taken)
+        left = residue(places, self._rounds.at(snapshot), self._rounds.taken)
         return left.rate if left is not None and left.steady else 0.0
 
     def _last_unheld(self) -> Snapshot | None:
@@ -328,8 +325,8 @@ class RunBirths:
         return next((s for s in reversed(self._run.snapshots) if s.births is not None), None)
 
     def _birth(self, snapshot: Snapshot, born: tuple[Birthplace, ...]) -> Birth | None:
-        rounds = _rounds(self._run, snapshot.generation)
-        left = residue(born, rounds, self._taken)
+        rounds = self._rounds.at(snapshot)
+        left = residue(born, rounds, self._rounds.taken)
         if left is not None and left.steady and self._turnover.replaces(born, left.since):
             left = replace(left, steady=False)
         kept = [(p, live_since(p, 0 if left is None else left.since)) for p in born]
@@ -343,21 +340,11 @@ class RunBirths:
             return Birth(place, phase, None, on_device) if agree else None
         trail = Trail(
             left,
-            self._generation(left.since),
-            self._generation(left.since - left.earlier),
-            max(generations(self._taken, left.since, rounds), 1),
+            self._rounds.generation(left.since),
+            self._rounds.generation(left.since - left.earlier),
+            max(self._rounds.lasted(left.since, rounds), 1),
         )
         return Birth(place, phase, trail, on_device)
-
-    def _ran(self, snapshot: Snapshot) -> int:
-        return generations(self._taken, 0, _rounds(self._run, snapshot.generation))
-
-    def _generation(self, round_: int) -> int:
-        """Return the program's number of a round's generation; rounds are counted from 0."""
-        known = self._run.generations
-        if self._measured == len(known):
-            return known[min(round_, len(known) - 1)]
-        return round(known[0] + round_ * (known[-1] - known[0]) / max(self._measured - 1, 1))
 
 
 def _base(path: str) -> str:
@@ -365,39 +352,3 @@ def _base(path: str) -> str:
     while path.endswith(ELEMENT):
         path = path.removesuffix(ELEMENT)
     return path
-
-
-def _rounds(run: Run, last: int | None) -> int:
-    """Return how many rounds there were by the end of generation ``last``, or of the run.
-
-    The generations after the last measured one are a round, too.
-    """
-    return _measured(run, last) + (last is None and _unmeasured_at_end(run) > 0)
-
-
-def _measured(run: Run, last: int | None) -> int:
-    """Return how many rounds had been measured by the end of generation ``last``, or of the run.
-
-    Rounds that were left out of a long run lie evenly among the others.
-    """
-    known = run.generations
-    seen = sum(1 for generation in known if last is None or generation <= last)
-    return seen + run.left_out * seen // max(len(known), 1)
-
-
-def _unmeasured_at_end(run: Run) -> int:
-    """Return how many generations ran after the last measured one until the look at the end."""
-    ends = [snapshot for snapshot in run.snapshots if snapshot.moment in ("generation", "end")]
-    at_end = ends[-1] if ends and ends[-1].moment == "end" else None
-    return 0 if at_end is None or at_end.generation is not None else at_end.passed or 0
-
-
-def _taken(run: Run) -> list[int]:
-    """Return how many generations each round stands for; empty if each is one."""
-    taken = [(end.taken or 1) + (end.passed or 0) for end in run.generation_ends()]
-    after = _unmeasured_at_end(run)
-    if after <= 1 and all(number == 1 for number in taken):
-        return []
-    rounds = _measured(run, None)
-    each = [taken[round_ * len(taken) // rounds] for round_ in range(rounds)]
-    return [*each, after] if after else each

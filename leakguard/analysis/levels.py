@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from leakguard.analysis.birth_rounds import BirthRounds
 from leakguard.analysis.timeline import Timeline
 from leakguard.analysis.tolerance import FEWEST_LOOKS, MAJORITY, NEARLY_ALL, REPEATED
 from leakguard.model import PhaseTotal, Run, Snapshot
@@ -244,7 +245,7 @@ class _Cohorts:
         known = [of[g] for g in run.generations if g in of]
         self._numbers = {number: i for i, number in enumerate(sorted(set(known)))}
         self._known = [*known[1:], known[-1]] if at_end else known
-        self._all = run.recorded_generations
+        self._rounds = BirthRounds(run)
 
     def of_snapshot(self, snapshot: Snapshot) -> Snapshot:
         births = snapshot.births
@@ -256,7 +257,8 @@ class _Cohorts:
         return replace(snapshot, births=births, holders=holders)
 
     def _of_births(self, births: Births) -> Births:
-        return replace(births, places=tuple(map(self._of_place, births.places)))
+        places = tuple(map(self._of_place, births.places))
+        return replace(births, places=places, generations=None)
 
     def _of_holder(self, holder: Holder) -> Holder:
         return replace(holder, born=tuple(map(self._of_place, holder.born)))
@@ -282,12 +284,9 @@ class _Cohorts:
         return replace(cohort, round=first, rounds=last - first + 1)
 
     def _at(self, round_: int) -> int:
-        """Return the index of the outer round in which a recorded round lies.
-
-        Rounds that were left out of a long run lie evenly among the others.
-        """
-        at = round_ * len(self._known) // max(self._all, 1)
-        return self._numbers[self._known[min(at, len(self._known) - 1)]]
+        """Return the index of the outer round in which a round of births lies."""
+        at = min(self._rounds.index(round_), len(self._known) - 1)
+        return self._numbers[self._known[at]]
 
 
 def _together(one: Cohort | None, other: Cohort) -> Cohort:

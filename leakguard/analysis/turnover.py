@@ -29,14 +29,14 @@ class Turnover:
     def __init__(
         self,
         snapshots: Iterable[Snapshot],
-        rounds_until: Callable[[int | None], int],
+        rounds_at: Callable[[Snapshot], int],
         lasted: Callable[[int, int], int],
     ) -> None:
         """Take the run's snapshots, and what counts its rounds and the generations of rounds.
 
         The look after the loop is left out: what the loop used is dead by then.
         """
-        self._rounds_until = rounds_until
+        self._rounds_at = rounds_at
         self._lasted = lasted
         self._looks = [s for s in snapshots if s.births is not None and s.generation is not None]
 
@@ -55,10 +55,10 @@ class Turnover:
         alive = _bytes_by_line(() if last.births is None else last.births.places)
         mine = _bytes_by_line(born).items()
         lines = {line for line, size in mine if size >= MAJORITY * alive.get(line, math.inf)}
-        end, at_last = self._rounds_until(last.generation), _cohorts(last, lines)
+        end, at_last = self._rounds_at(last), _cohorts(last, lines)
         whole = max(self._lasted(since, end), 1)
         for look in reversed(earlier):
-            rounds, at_look = self._rounds_until(look.generation), _cohorts(look, lines)
+            rounds, at_look = self._rounds_at(look), _cohorts(look, lines)
             width = max((c.rounds for c in (*at_look, *at_last)), default=1)
             # Both looks put these rounds into cohorts that begin and end alike.
             first = -(-since // width) * width

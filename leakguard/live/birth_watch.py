@@ -39,8 +39,8 @@ class RecordOfBirths(Protocol):
 class BirthWatch:
     """Keeps a birth record informed of the loop; without a ``record`` it does nothing.
 
-    The survivors are read at the end of generations 1, 2, 4, 8 and so on, of the last one, and of
-    the run. Whether the residue doubles can then be seen, and a long run reads rarely.
+    The survivors are read once 1, 2, 4, 8 and so on generations have ended, at the end of the last
+    one, and of the run. Whether the residue doubles can then be seen, and a long run reads rarely.
     """
 
     record: RecordOfBirths | None = None
@@ -49,6 +49,7 @@ class BirthWatch:
     _phase: str = ""
     _said: str | None = None
     _leaves: bool = False
+    _due: int = 1
 
     def start(self) -> None:
         """Start the record; if that fails, the next snapshot has the reason."""
@@ -70,7 +71,7 @@ class BirthWatch:
         return self._leaves
 
     def begin_round(self, round_: int) -> None:
-        """Note that a generation begins; ``round_`` counts from 0."""
+        """Note that a generation begins; ``round_`` counts all generations from 0."""
         if self.record is not None:
             self._round = round_
             self.record.check()
@@ -78,7 +79,7 @@ class BirthWatch:
             self._say()
 
     def begin_unmeasured(self, round_: int) -> None:
-        """Note that generations begin that are counted with the next measured one, ``round_``."""
+        """Note that a generation begins that is only counted."""
         self._round = round_
         self._mark(self._phase)
 
@@ -97,14 +98,18 @@ class BirthWatch:
             self._phase = phase
             self.record.mark(self._round, phase)
 
-    def at_round_end(self, *, last: bool) -> Births | None:
-        """Return the births at the end of a generation; None unless they are due there."""
-        rounds = self._round + 1
-        return self.at_end() if last or rounds & (rounds - 1) == 0 else None
+    def at_round_end(self, rounds: int, *, last: bool) -> Births | None:
+        """Return the births when so many generations have ended; None unless they are due."""
+        if not last and rounds < self._due:
+            return None
+        self._due = 1 << rounds.bit_length()
+        return self._read(rounds)
 
     def at_end(self) -> Births | None:
         """Return the births now; None without a record."""
-        rounds = self._round + 1
+        return self._read(self._round + 1)
+
+    def _read(self, rounds: int) -> Births | None:
         births = None if self.record is None else self.record.cohorts(rounds)
         left = () if births is None else (residue((place,), rounds) for place in births.places)
         self._leaves = any(found is not None and found.steady for found in left)

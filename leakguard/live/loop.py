@@ -47,6 +47,7 @@ class WatchedLoop:
     _rounds: int = 0
     _begun: int = 0
     _passed: int = 0
+    _ended: int = 0
     _called: bool = False
     _is_left: Callable[[], bool] | None = None
     _caller: Caller | None = None
@@ -166,21 +167,22 @@ class WatchedLoop:
                 peak.bytes = int(reading.high_water or 0)
         self.round = Round(self._rounds, number, last, deep, self.round.counts())
         self._opened = Opened(self.looks.scribe.meter.elapsed, reading, peak)
-        self.births.begin_round(self._rounds)
+        self.births.begin_round(self._ended)
         self._rounds += 1
 
     def _begin_unmeasured(self, number: int) -> None:
-        """Begin a generation that is not measured; its births belong to the next one that is."""
+        """Begin a generation that is not measured."""
         if not self._passed:
             self.looker.settle()
             self.looker.recorder.peaks.begin_anew()
-            self.births.begin_unmeasured(self._rounds)
+        self.births.begin_unmeasured(self._ended)
         self.round = self.round.unmeasured(self._rounds, number)
         self._opened = Opened(self.looks.scribe.meter.elapsed)
 
     def _pass_over(self) -> None:
         """End a generation that was not measured."""
         self._passed += self.round.taken or 1
+        self._ended += self.round.taken or 1
         self.looker.loop.passed += 1
         self._opened, self.round = None, self.round.after()
 
@@ -232,6 +234,7 @@ class WatchedLoop:
                 return
             self._rounds += 1
         index, round_ = self._rounds - 1, self.round
+        self._ended += round_.taken or 1
         spent = self.looks.scribe.meter.spent
         self.traced.end_limit()
         traced = self.traced.was_traced
@@ -262,7 +265,7 @@ class WatchedLoop:
             cut=self.traced.was_cut,
             taken=round_.taken,
             passed=self._passed or None,
-            births=self.births.at_round_end(last=round_.last),
+            births=self.births.at_round_end(self._ended, last=round_.last),
             outer=dict(self.outer),
             children=self.offspring(),
         )

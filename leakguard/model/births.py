@@ -76,6 +76,8 @@ class Births:
         native_interval: the same for blocks of up to 512 bytes of C memory; None if C memory is
             not recorded.
         samples: how many live blocks were sampled.
+        generations: how many generations there were by then, each of them a round of the cohorts;
+            None in older files, where only recorded generations are rounds.
     """
 
     bytes: float
@@ -85,3 +87,4 @@ class Births:
     places: tuple[Birthplace, ...] = ()
     native_interval: float | None = None
     samples: int = 0
+    generations: int | None = None

@@ -195,6 +195,7 @@ def told(
         tuple(places),
         native,
         whole.samples,
+        rounds or None,
     )
 
 

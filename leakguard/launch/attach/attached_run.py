@@ -199,7 +199,7 @@ class AttachedRun:
         if sites:
             times = lasted / passed / seen_for
             sites = tuple(_projected(site, times) for site in sites)
-        births = self._births.at_round_end(last=last)
+        births = self._births.at_round_end(self._generation, last=last)
         self._recorder.rounds = self._generation if self._births.is_recording() else None
         if not last:
             self._births.begin_round(self._generation)
@@ -210,6 +210,7 @@ class AttachedRun:
             generation=self._generation,
             sites=sites or (),
             traced=sites is not None,
+            passed=passed - 1 or None,
             births=births,
         )
         self._scribe.write_snapshot(draft, look, index)

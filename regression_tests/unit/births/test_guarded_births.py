@@ -307,7 +307,7 @@ def test_watch_without_a_record_does_nothing():
     watch.begin_round(0)
     watch.leave_phase(watch.enter_phase("train"))
 
-    assert watch.at_round_end(last=True) is None
+    assert watch.at_round_end(1, last=True) is None
     assert watch.at_end() is None
     watch.stop()
 
