@@ -9,6 +9,7 @@ import pytest
 
 import leakguard
 from leakguard import LeakGuard
+from leakguard.capture.births import birth_record
 from leakguard.live.meter import CostMeter
 from leakguard.live.numbers import _EARLY_SECONDS, MEASURED_SECONDS, Numbers
 from leakguard.testing import FakeClock
@@ -87,6 +88,19 @@ def test_generations_that_were_passed_over_are_counted(played):
     numbers = [s.generation for s in run.snapshots if s.moment == "generation"]
     gaps = [s.passed or 0 for s in run.snapshots if s.moment == "generation"]
     assert [b - a - 1 for a, b in itertools.pairwise(numbers)] == gaps[1:]
+
+
+@pytest.mark.skipif(birth_record._births is None, reason="the compiled part is not here")
+def test_generations_that_were_passed_over_have_cohorts_of_their_own(played):
+    _, run = played
+    last = next(s.births for s in reversed(run.snapshots) if s.births)
+    made = max((p for p in last.places if p.cohorts), key=lambda p: p.bytes)
+    assert last.generations == ROUNDS
+    assert len(made.cohorts) > 16
+    *full, _ = made.cohorts
+    assert all(cohort.rounds == full[0].rounds for cohort in full)
+    each = [cohort.bytes / cohort.rounds for cohort in full]
+    assert max(each) < 3 * sorted(each)[len(each) // 2]  # none stands for those passed over, too
 
 
 def test_leak_of_generations_that_were_passed_over_has_its_rate_phase_and_line(played):
