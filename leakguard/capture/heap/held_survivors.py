@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from types import MethodType
 from typing import Any, NamedTuple
 
@@ -105,13 +105,13 @@ class HeldSurvivors:
         times = self._bytes(all_) / self._bytes(sure) if sure else 1.0
         return self._survivors.places([self._belonging(survivor, times) for survivor in sure])
 
-    def unheld(self, named: Collection[int], first: int) -> tuple[Birthplace, ...]:
+    def unheld(self, named: Collection[int], garbage: Container[int]) -> tuple[Birthplace, ...]:
         """Return where the survivors were made that none of the ``named`` paths gains.
 
-        Those of nodes from ``first`` on, which no root leads to, are not among them.
+        Those of nodes that are ``garbage`` are not among them.
         """
         held = {kept.block.address for path in named for kept in self._by_path.get(path, ())}
-        held.update(block.address for node, block in self._all if node >= first)
+        held.update(block.address for node, block in self._all if node in garbage)
         return self._survivors.plain(b for b in self._survivors.blocks if b.address not in held)
 
     def adrift(self, first: int) -> tuple[Birthplace, ...]:

@@ -19,6 +19,7 @@ from leakguard.capture.heap.device_memory import DeviceMemory
 from leakguard.capture.heap.graph import MakeGraph
 from leakguard.capture.heap.growth import PathGrowth, PathMemory
 from leakguard.capture.heap.held_survivors import HeldSurvivors
+from leakguard.capture.heap.kept_in_c import KeptInC
 from leakguard.capture.heap.large_objects import large_in
 from leakguard.capture.heap.named_holders import NamedHolders
 from leakguard.capture.heap.path_tree import NAMESPACE, NO_NODE
@@ -193,8 +194,13 @@ class _Questions:
         return tuple(holders), after, growing
 
     def unheld(self, first: int) -> tuple[Birthplace, ...]:
-        """Return where what none of the holders gains was made, of the nodes before ``first``."""
-        return () if self._survivors is None else self._survivors.unheld(self._places, first)
+        """Return where what none of the holders gains was made, but for garbage.
+
+        No root leads to the nodes from ``first`` on: C code keeps them, or they are garbage.
+        """
+        if self._survivors is None:
+            return ()
+        return self._survivors.unheld(self._places, KeptInC(self._graph, first).garbage())
 
     def born_adrift(self, first: int) -> tuple[Birthplace, ...]:
         """Return where what no root leads to was made, the nodes from ``first`` on."""
