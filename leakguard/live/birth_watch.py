@@ -103,13 +103,13 @@ class BirthWatch:
         if not last and rounds < self._due:
             return None
         self._due = 1 << rounds.bit_length()
-        return self._told(rounds)
+        return self._live_births(rounds)
 
     def at_end(self) -> Births | None:
         """Return the births now; None without a record."""
-        return self._told(self._round + 1)
+        return self._live_births(self._round + 1)
 
-    def _told(self, rounds: int) -> Births | None:
+    def _live_births(self, rounds: int) -> Births | None:
         births = None if self.record is None else self.record.cohorts(rounds)
         left = () if births is None else (residue((place,), rounds) for place in births.places)
         self._leaves = any(found is not None and found.steady for found in left)
