@@ -10,7 +10,7 @@ from itertools import chain
 
 from leakguard.analysis.birth_rounds import BirthRounds
 from leakguard.analysis.held import one_a_name
-from leakguard.analysis.live_totals import LiveTotals, Rise, functions_of
+from leakguard.analysis.live_totals import LiveTotals, Rise, functions_of, lines_of
 from leakguard.analysis.maker import Calls, frame_of, live_since, maker, phase_of_most
 from leakguard.analysis.tolerance import (
     MAJORITY,
@@ -273,15 +273,16 @@ class RunBirths:
         if snapshot is None or snapshot.births is None or rate <= 0:
             return []
         held = {} if snapshot.unheld else self._bytes_in(holders)
-        functions = functions_of(snapshot.unheld or snapshot.births.places).values()
-        groups = functions if by_function else ([p] for places in functions for p in places)
+        grouped = functions_of if by_function else lines_of
+        places = _apart(snapshot) or snapshot.births.places
+        groups = grouped(place for place in places if place.place is not None).values()
         parts = []
         for group in groups:
-            places = tuple(p for p in group if p.cohorts and p.place not in told)
-            birth = self._birth(snapshot, places) if places else None
+            its = tuple(p for p in group if p.cohorts and p.place not in told)
+            birth = self._birth(snapshot, its) if its else None
             if birth is not None and birth.trail is not None and birth.trail.residue.steady:
-                whole = sum(place.bytes for place in places)
-                inside = sum(min(held.get(p.place, 0.0), p.bytes) for p in places)
+                whole = sum(place.bytes for place in its)
+                inside = sum(min(held.get(p.place, 0.0), p.bytes) for p in its)
                 parts.append((birth.trail.residue.rate * (1 - inside / max(whole, 1.0)), birth))
         return parts
 
@@ -345,6 +346,20 @@ class RunBirths:
             max(self._rounds.lasted(left.since, rounds), 1),
         )
         return Birth(place, phase, trail, on_device)
+
+
+def _apart(look: Snapshot) -> tuple[Birthplace, ...]:
+    """Return what no holder has at a look that has told it apart.
+
+    What no root leads to is garbage, unless a collection right after the look has freed hardly
+    anything of it: then C code keeps it, such as a graph of gradients that refers to itself.
+    """
+    freed = look.collection
+    if not look.unheld or freed is None or freed.left:
+        return look.unheld
+    unrooted = sum(place.bytes for place in freed.born)
+    is_kept = (freed.bytes or 0) <= OWN_SHARE * unrooted
+    return (*look.unheld, *freed.born) if is_kept else look.unheld
 
 
 def _base(path: str) -> str:

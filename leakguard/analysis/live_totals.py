@@ -80,7 +80,7 @@ class LiveTotals:
         must have little else alive. Since a look that saw no more than half of it, each later look
         must have found about as much more for each generation, or more.
         """
-        rises = (self._rise(buffer, buffers, grouped) for grouped in (_lines_of, functions_of))
+        rises = (self._rise(buffer, buffers, grouped) for grouped in (lines_of, functions_of))
         return next(filter(None, rises), None)
 
     def _rise(
@@ -148,7 +148,7 @@ def _function(place: Birthplace) -> str:
     return str(place.place) if place.function is None else f"{file} {place.function}"
 
 
-def _lines_of(places: Iterable[Birthplace]) -> dict[Code, list[Birthplace]]:
+def lines_of(places: Iterable[Birthplace]) -> dict[Code, list[Birthplace]]:
     return _grouped(places, lambda place: place.place or "")
 
 

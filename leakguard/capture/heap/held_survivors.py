@@ -114,9 +114,9 @@ class HeldSurvivors:
         held.update(block.address for node, block in self._all if node in garbage)
         return self._survivors.plain(b for b in self._survivors.blocks if b.address not in held)
 
-    def adrift(self, first: int) -> tuple[Birthplace, ...]:
-        """Return where the survivors were made of nodes from ``first`` on."""
-        return self._survivors.plain(block for node, block in self._all if node >= first)
+    def among(self, nodes: Container[int]) -> tuple[Birthplace, ...]:
+        """Return where the survivors of these nodes were made."""
+        return self._survivors.plain(block for node, block in self._all if node in nodes)
 
     def made(self, first: int, classes: Collection[str]) -> dict[str, tuple[Birthplace, ...]]:
         """Return where instances of these classes were made, of the nodes from ``first`` on."""

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import cached_property
 from itertools import islice
 
 from leakguard.capture.births import Survivors
@@ -85,8 +86,8 @@ def take_inspection(
             cycles=cycles,
             adrift_types=adrift_types,
             made_adrift=made_adrift,
-            unheld=look.unheld(walked.rooted),
-            born_adrift=look.born_adrift(walked.rooted) if wanted else (),
+            unheld=look.unheld(),
+            born_adrift=look.born_adrift() if wanted else (),
             seconds=time.perf_counter() - start,
             engine=engine,
         )
@@ -121,6 +122,7 @@ class _Questions:
     def __init__(self, walked: WalkedGraph, limit: int) -> None:
         graph, frameworks, rooted = walked.graph, walked.frameworks, walked.rooted
         self._graph = graph
+        self._rooted = rooted
         self._frameworks = frameworks
         self._memory_at = walked.adapters.memory_at
         self._devices = DeviceMemory(graph, walked.adapters.on_devices())
@@ -193,18 +195,18 @@ class _Questions:
         holders += [graph for graph in self._graphs() if graph.path not in known]
         return tuple(holders), after, growing
 
-    def unheld(self, first: int) -> tuple[Birthplace, ...]:
-        """Return where what none of the holders gains was made, but for garbage.
+    def unheld(self) -> tuple[Birthplace, ...]:
+        """Return where what none of the holders gains was made, but for garbage."""
+        kept = self._survivors
+        return () if kept is None else kept.unheld(self._places, self._garbage)
 
-        No root leads to the nodes from ``first`` on: C code keeps them, or they are garbage.
-        """
-        if self._survivors is None:
-            return ()
-        return self._survivors.unheld(self._places, KeptInC(self._graph, first).garbage())
+    def born_adrift(self) -> tuple[Birthplace, ...]:
+        """Return where garbage was made: what neither a root nor C code leads to."""
+        return () if self._survivors is None else self._survivors.among(self._garbage)
 
-    def born_adrift(self, first: int) -> tuple[Birthplace, ...]:
-        """Return where what no root leads to was made, the nodes from ``first`` on."""
-        return () if self._survivors is None else self._survivors.adrift(first)
+    @cached_property
+    def _garbage(self) -> frozenset[int]:
+        return KeptInC(self._graph, self._rooted).garbage()
 
     def made_adrift(
         self, first: int, classes: Collection[str]

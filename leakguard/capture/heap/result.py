@@ -89,7 +89,7 @@ class Inspection:
             itself; None if cycles were not asked for.
         adrift_types: how many of these objects there are of each type, if cycles were asked for.
         made_adrift: where the instances of these classes were made, according to sampled births.
-        born_adrift: where the objects were made that no root leads to, if cycles were asked for.
+        born_adrift: where garbage was made that waits for the collector, if cycles were asked for.
         unheld: where what none of the holders gains was made, according to sampled births.
         seconds: wall time of the look.
         engine: ``"compiled"`` or ``"python"``.
