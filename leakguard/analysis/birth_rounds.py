@@ -31,7 +31,7 @@ class BirthRounds:
         # a long run lie evenly among the others.
         over = accumulate(each if self._is_each else [1] * len(each))
         last = max(len(each), 1)
-        self._over = [rounds + run.left_out * (i + 1) // last for i, rounds in enumerate(over)]
+        self._over = [rounds + rounds * run.left_out // last for rounds in over]
         self.taken = [] if self._is_each else self._taken(each, after)
 
     def _taken(self, each: list[int], after: int) -> list[int]:

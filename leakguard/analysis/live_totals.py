@@ -149,6 +149,7 @@ def _function(place: Birthplace) -> str:
 
 
 def lines_of(places: Iterable[Birthplace]) -> dict[Code, list[Birthplace]]:
+    """Return the birthplaces of each line, most bytes first."""
     return _grouped(places, lambda place: place.place or "")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import time
 
@@ -70,6 +71,35 @@ def test_record_ends_when_the_process_is_left_and_the_next_one_loads_nothing_mor
                 assert born(session, 1).samples > 0
             assert len(loaded(process.pid)) == 1
         assert process.poll() is None
+
+
+ENDS = """
+import os, sys, threading, time
+
+def work():
+    kept = []
+    while True:
+        kept.append([bytes(400) for _ in range(50)])
+        if len(kept) > 200:
+            kept.clear()
+            time.sleep(0.001)
+
+for _ in range(3):
+    threading.Thread(target=work, daemon=True).start()
+while not os.path.exists(sys.argv[1]):
+    time.sleep(0.01)
+"""
+
+
+def test_program_may_end_while_its_births_are_recorded(tmp_path):
+    end = tmp_path / "end"
+    with subprocess.Popen([sys.executable, "-c", ENDS, end]) as process:
+        time.sleep(0.5)
+        with attached_to(process.pid, 20) as session:
+            assert session.record_births() is None
+            session.begin_round(0)
+            end.touch()
+            assert process.wait(timeout=60) == 0
 
 
 def test_copy_that_crashes_in_the_rehearsal_keeps_the_process_as_it_was(monkeypatch):

@@ -232,8 +232,10 @@ class Attachment:
         if part is None:
             name = ".".join(map(str, self.version))
             return f"leakguard here has no compiled part for Python {name}"
-        path = self._loaded_before() or f"{self._lodging.path}/{_of_package(part)}"
-        loaded = self._answer("load births", path=path, interface=births.INTERFACE)
+        before = self._loaded_before()
+        about = {"interface": births.INTERFACE, "again": before is not None}
+        path = before or f"{self._lodging.path}/{_of_package(part)}"
+        loaded = self._answer("load births", path=path, **about)
         if "problem" in loaded:
             return str(loaded["problem"])
         try:
@@ -242,8 +244,9 @@ class Attachment:
             problem = str(reason)
         if problem:
             return problem
-        about = {"interval": births.FIRST_INTERVAL, "seed": time.time_ns()}
-        return self._answer("record births", **about).get("problem")
+        return self._answer(
+            "record births", interval=births.FIRST_INTERVAL, seed=time.time_ns()
+        ).get("problem")
 
     def begin_round(self, number: int) -> tuple[str | None, str | None]:
         """Have the births from now on belong to round ``number``, counted from 0.

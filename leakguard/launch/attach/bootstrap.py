@@ -128,8 +128,7 @@ def _answer_all(folder: str, lock: tuple[int, int, int], caller: _socket.socket)
                 traces = False
                 _tracemalloc.stop()
             elif word == "load births":
-                births, problem = _loaded(request["path"], request["interface"])
-                answer["problem"] = problem
+                births, answer["problem"] = _loaded(request)
             elif word == "record births" and births is not None:
                 interval = request["interval"]
                 answer["problem"] = births.start(interval, interval, request["seed"], True)
@@ -144,22 +143,27 @@ def _answer_all(folder: str, lock: tuple[int, int, int], caller: _socket.socket)
             births.stop()
 
 
-def _loaded(path: str, interface: int) -> "tuple[Any, str | None]":
+def _loaded(request: "dict[str, Any]") -> "tuple[Any, str | None]":
     """Return the compiled part that records births, or None and the reason.
 
-    No module of the program can find it. What this thread allocates is not recorded.
+    No module of the program can find it. What this thread allocates is not recorded. The record
+    ends before the interpreter, which deletes the states of threads that still run.
     """
     if any(name.partition(".")[0] == "leakguard" for name in sys.modules):
         return None, "the process has leakguard of its own"
-    spec = sys.modules["_frozen_importlib"].ModuleSpec("_births", None, origin=path)
+    spec = sys.modules["_frozen_importlib"].ModuleSpec("_births", None, origin=request["path"])
     try:
         births = _imp.create_dynamic(spec)
         _imp.exec_dynamic(births)
     except Exception as error:
         return None, str(error)
-    if interface != births.INTERFACE:
+    if request["interface"] != births.INTERFACE:
         return None, "another leakguard has recorded births in the process"
     births.hush(True)
+    if not request["again"]:
+        import atexit
+
+        atexit.register(births.stop)
     return births, None
 
 

@@ -54,6 +54,7 @@ def test_look_tells_exactly_how_many_rounds_there_were_in_a_thinned_run():
     rounds = BirthRounds(run)
     assert rounds.at(run.snapshots[-1]) == 12
     assert rounds.at(run.snapshots[1]) == rounds.until(2)
+    assert rounds.until(None) == 24  # those left out stand for as many as the others
 
 
 @pytest.mark.parametrize("births", [EACH, None])
