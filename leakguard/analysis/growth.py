@@ -158,6 +158,10 @@ class Growth:
 
         One container alone, to which the path of many entries leads, is what they all refer to.
         """
-        keys = f"{self.name.removesuffix(ELEMENT)} → key"
         is_other = inner.name != self.name and not inner.is_alone
-        return is_other and inner.name.startswith((self.name, keys))
+        return is_other and lies_in(inner.name, self.name)
+
+
+def lies_in(path: str, container: str) -> bool:
+    """Return whether a path leads into the entries of a container, or into its keys."""
+    return path.startswith((container, f"{container.removesuffix(ELEMENT)} → key"))

@@ -12,7 +12,7 @@ from leakguard.analysis.birthplace import Birth, Trail
 from leakguard.analysis.case import Case, slope
 from leakguard.analysis.facts.fix import Extended
 from leakguard.analysis.facts.measured import GrewInOnePiece, KeptOfGenerations, KeptOfRounds
-from leakguard.analysis.growth import Evidence, Growth
+from leakguard.analysis.growth import Evidence, Growth, lies_in
 from leakguard.analysis.held import Look
 from leakguard.analysis.tolerance import (
     BEYOND_CHANCE,
@@ -291,5 +291,5 @@ def together(similar: Sequence[Growth]) -> Growth:
 
 def related(container: Growth, path: str) -> bool:
     """Return True if a container is what a path leads through, or lies inside of its entries."""
-    inside = container.name.startswith(path)
-    return path.startswith(container.name) or (inside and not container.is_alone)
+    inside = lies_in(container.name, path) and not container.is_alone
+    return path.startswith(container.name) or inside

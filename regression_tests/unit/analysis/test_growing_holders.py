@@ -320,6 +320,8 @@ def test_container_in_a_key_of_a_container_lies_inside_of_it():
     assert cache.holds(at("app.rows → lru_cache of rows[*].items[*]"))
     assert not cache.holds(at("app.rows → lru_cache of rows[*]"))
     assert not cache.holds(at("app.keys[*]"))
+    assert related(at("app.rows → lru_cache of rows → key[*].items[*]"), cache.name)
+    assert not related(at("app.keys[*]"), cache.name)
 
 
 @pytest.mark.parametrize(("containers", "inside"), [(1, False), (16, True), (None, True)])
