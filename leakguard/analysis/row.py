@@ -90,15 +90,26 @@ def with_birth(case: Case, row: LedgerRow, others: Sequence[LedgerRow] = ()) -> 
 def with_births(
     case: Case, row: LedgerRow, others: Sequence[LedgerRow] = ()
 ) -> Sequence[LedgerRow]:
-    """Return a row with its births; one row a line if several made memory that nobody holds."""
+    """Return a row with its births; one row a line if several made memory that nobody holds.
+
+    How many objects of a type each line made is unknown then.
+    """
     one = _left_by_a_line(case, with_birth(case, row, others))
-    if row.held_by is not None or row.kind not in _OF_BYTES:
+    is_of_type = row.lead.source == "type" and one.birth is None
+    if row.held_by is not None or not (row.kind in _OF_BYTES or is_of_type):
         return [one]
     parts = lines_apart(case, row.bytes_rate or 0.0, others)
     if one.birth is not None and (len(parts) < REPEATED or not case.births.knows_unheld):
         return [one]
-    rows = [replace(row, birth=b, bytes_rate=left, is_part=True) for left, b in parts]
+    if is_of_type:
+        row = replace(row, lead=replace(row.lead, unit="bytes", counts=()))
+    rows = [_part(row, left, birth) for left, birth in parts]
     return [_in_phase_of_birth(_left_by_a_line(case, part)) for part in rows] or [one]
+
+
+def _part(row: LedgerRow, left: float, birth: Birth) -> LedgerRow:
+    lead = replace(row.lead, rate=left) if row.lead.unit == "bytes" else row.lead
+    return replace(row, lead=lead, birth=birth, bytes_rate=left, is_part=True)
 
 
 def lines_apart(case: Case, rate: float, rows: Sequence[LedgerRow]) -> list[tuple[float, Birth]]:

@@ -14,6 +14,7 @@ from leakguard.analysis.settlement import _objects
 from leakguard.analysis.sources import growths
 from leakguard.model import Births, Collection, Run
 from leakguard.model.snapshot import LOOP_ENDED
+from leakguard.testing import RunStory, State
 from regression_tests.unit.analysis.test_births_tell import MB, ROUNDS, birthplace, holder, run
 
 
@@ -106,3 +107,25 @@ def test_what_a_collection_could_not_free_has_its_line(freed, told):
 
     parts = [(round(left), birth.place.place) for left, birth in known.parts_of_bytes(8e5)]
     assert parts == ([(800_000, "train.py:7")] if told else [(200_000, "train.py:7")])
+
+
+def test_type_that_nobody_holds_is_told_by_each_line_that_left_some_of_it():
+    """The objects are counted together, and each line made some of them."""
+    story = RunStory()
+    sizes = {"rss": 100 * MB, "heap_in_use": 50 * MB}
+    story.baseline(State(sizes, {"app.Frame": 10}))
+    for n in range(1, ROUNDS + 1):
+        grown = {name: size + n * MB for name, size in sizes.items()}
+        story.generation(work=State(grown, {"app.Frame": 10 + 3 * n}))
+    *before, last = story.run().snapshots
+    lines = birthplace(7, [450_000] * ROUNDS), birthplace(9, [3e5] * ROUNDS)
+    births = Births(16 * MB, 0.0, 1.0, 4_096.0, lines, samples=96)
+    told = replace(story.run(), snapshots=(*before, replace(last, births=births, unheld=lines)))
+
+    found = diagnose(told).findings
+    assert [f.created_at for f in found] == ["train.py:7 in f7", "train.py:9 in f9"]
+    assert {(f.type, f.bytes_per_generation) for f in found} == {
+        ("app.Frame", 450_000),
+        ("app.Frame", 300_000),
+    }
+    assert all("3 more" not in f.reason for f in found)
