@@ -44,7 +44,8 @@ print(Anchors([b"memory", b"total"]).find(bytearray(b"all: total memory"), 0, 17
 def test_number_of_an_interface_is_that_of_what_python_knows_of_the_part(stub):
     caller, part = next(rest for name, *rest in _PARTS if name == stub)
     number = zlib.crc32((_PACKAGE / stub).read_bytes()) & 0x7FFFFFFF
-    for source, said in ((caller, r"check_interface\(_\w+, "), (part, "#define [A-Z_]*INTERFACE ")):
+    checked = r"(?:check_interface\(_\w+, |\nINTERFACE = )"
+    for source, said in ((caller, checked), (part, "#define [A-Z_]*INTERFACE ")):
         text = (_PACKAGE / stub / source).resolve().read_text("utf-8")
         told = re.search(f"{said}(0x[0-9a-fA-F]+)", text)
         assert told is not None
