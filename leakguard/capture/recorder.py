@@ -195,11 +195,14 @@ class Recorder:
         with self.peaks.paused():
             self._paths = heap.remember(self.longest_look())
 
-    def collect(self) -> Collection:
-        """Run one full garbage collection; return the objects that only cycles had kept alive."""
+    def collect(self, counted: Census | None = None) -> Collection:
+        """Run one full garbage collection; return the objects that only cycles had kept alive.
+
+        ``counted`` is a census that this thread has just taken.
+        """
         self._check_heap_is_walked()
         with self.peaks.paused():
-            return heap.collect()
+            return heap.collect(counted)
 
     def _read_gauges(self, reading: Measurement) -> dict[str, Gauge]:
         gauges = {}

@@ -81,7 +81,7 @@ def new_guarded_run(settings: Settings, gauges: Gauges, follows: Callable[[], bo
         safety,
         inquiry,
         None if settings.collect == "never" else CycleWatch(),
-        births.leave_residue,
+        births.left_behind,
         journal,
         Calm(),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass
 from typing import Protocol
@@ -48,7 +49,7 @@ class BirthWatch:
     _round: int = _BEFORE_THE_LOOP
     _phase: str = ""
     _said: str | None = None
-    _leaves: bool = False
+    _left: float | None = None
     _due: int = 1
 
     def start(self) -> None:
@@ -66,9 +67,12 @@ class BirthWatch:
         """Return whether births are recorded now."""
         return self.record is not None and self.record.running
 
-    def leave_residue(self) -> bool:
-        """Return whether, at the last reading, each round had left as much at some line."""
-        return self._leaves
+    def left_behind(self) -> float | None:
+        """Return the bytes at the last reading of lines where each round has left as much.
+
+        None as long as births were not read.
+        """
+        return self._left
 
     def begin_round(self, round_: int) -> None:
         """Note that a generation begins; ``round_`` counts all generations from 0."""
@@ -111,8 +115,9 @@ class BirthWatch:
 
     def _live_births(self, rounds: int) -> Births | None:
         births = None if self.record is None else self.record.cohorts(rounds)
-        left = () if births is None else (residue((place,), rounds) for place in births.places)
-        self._leaves = any(found is not None and found.steady for found in left)
+        if births is not None:
+            left = (residue((place,), rounds) for place in births.places)
+            self._left = rounds * math.fsum(one.rate for one in left if one and one.steady)
         return births
 
     def survivors(self) -> Survivors | None:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from leakguard.capture.packed import PackedCounts
 from leakguard.capture.recorder import Observation
-from leakguard.live.gains import classes_gained, has_gained
+from leakguard.live.gains import classes_gained, has_gained, has_gained_much
 from leakguard.live.heights import Heights
-from leakguard.live.policy import Dates
-from leakguard.model import Census
+from leakguard.live.policy import MEASURED_FIRST, Dates
+from leakguard.model import Census, TypeCount
 
 
 @dataclass(slots=True)
@@ -126,15 +126,33 @@ class Inquiry:
         else is known. ``own`` is the memory in bytes that the guard holds, and ``length`` the
         number of generations.
         """
-        if now is None or self.grows:
-            return True
+        since = self._since_first(begun, now, own, length)
+        return since is None or self.grows or has_gained(*since)
+
+    def has_gained_much(
+        self, begun: Census | None, now: Census | None, own: int, length: int
+    ) -> bool:
+        """Return whether so much was gained that who holds it is asked whatever it costs.
+
+        The arguments are those of ``has_gained``. If it is unknown, it is True of a short loop: its
+        births cannot show either that nothing stays.
+        """
+        since = self._since_first(begun, now, own, length)
+        return length < MEASURED_FIRST if since is None else has_gained_much(*since)
+
+    def _since_first(
+        self, begun: Census | None, now: Census | None, own: int, length: int
+    ) -> tuple[Mapping[str, TypeCount], int, int] | None:
+        """Return the change since the first look, the guard's part of it, and the generations."""
+        if now is None:
+            return None
         if self._first.known and self._compared:
             counted, before, since = self._first.of, self._first.own, self._first.index
         elif begun is not None:
             counted, before, since = PackedCounts(begun.types), 0, 0
         else:
-            return True
-        return has_gained(counted.change_to(now.types), own - before, length - since)
+            return None
+        return counted.change_to(now.types), own - before, length - since
 
     def has_let_go(self, metrics: Mapping[str, int | float]) -> bool:
         """Return whether most of the gain was freed since the last generation's end."""

@@ -15,12 +15,13 @@ from leakguard.capture.recorder import Observation, Recorder
 from leakguard.live import policy
 from leakguard.live.calm import Calm
 from leakguard.live.cycle_watch import CycleWatch
+from leakguard.live.gains import LEFT_BEHIND
 from leakguard.live.inquiry import Inquiry
 from leakguard.live.journal import Journal
 from leakguard.live.policy import LAST, Depth, LoopSoFar
 from leakguard.live.purse import Purse
 from leakguard.live.safety import Safety
-from leakguard.model import Collection
+from leakguard.model import Census, Collection
 
 #: The reason for a look that takes no census: nothing was gained since the last one.
 NOTHING_GAINED = "nothing gained"
@@ -47,7 +48,8 @@ class Look:
 class Looker:
     """Looks at the process as ``policy`` plans it, and tells the ``inquiry`` what it saw.
 
-    ``stays`` returns whether the birth record shows that each round leaves something behind.
+    ``left`` returns how many bytes each round has left behind as much of, by the birth record; None
+    if births are not recorded.
     ``journal`` has the first census; without it, the last look always searches for holders.
     ``calm`` tells whether a census would find anything new; without it, each look that is due
     takes one.
@@ -58,7 +60,7 @@ class Looker:
     safety: Safety
     inquiry: Inquiry
     cycles: CycleWatch | None
-    stays: Callable[[], bool] = lambda: False
+    left: Callable[[], float | None] = lambda: None
     journal: Journal | None = None
     calm: Calm | None = None
     loop: LoopSoFar = field(default_factory=LoopSoFar)
@@ -184,15 +186,15 @@ class Looker:
     def end(self, reading: PackedMeasurement, generations: int) -> Look:
         """Look at the end of the run, ``generations`` long: no other look comes after this one.
 
-        It searches for holders unless the program has gained nothing since the first look. If the
-        last look saw growth and put off that search, it is due now, although nothing has grown
-        since.
+        It searches for holders unless the program has gained nothing since the first look, or too
+        little for what that costs. If the last look saw growth and put off that search, it is due
+        now, although nothing has grown since.
         """
         inquiry = self.inquiry
         suspects, grew = inquiry.suspects, inquiry.grows
         look = self.census(reading, why="end")
         inquiry.note(look.seen, self._notes_held)
-        if grew or inquiry.owing or self._has_gained(look.seen, generations):
+        if grew or inquiry.owing or self._is_worth_asking(look.seen, generations):
             look = self._with_holders(look, (), inquiry.suspects or suspects, last=True)
         inquiry.owing = False
         return self._with_collection(look)
@@ -246,7 +248,10 @@ class Looker:
 
     def _asks_for_holders(self, look: Look, index: int, *, grew: bool) -> bool:
         """Return whether this look searches for holders; what stays but is no object has none."""
-        gained = (look.why == LAST or self.stays()) and self._has_gained(look.seen, index + 1)
+        if look.why == LAST:
+            gained = self._is_worth_asking(look.seen, index + 1)
+        else:
+            gained = bool(self.left()) and self._has_gained(look.seen, index + 1)
         asks = policy.asks_for_holders(
             self.inquiry, self.purse, self.loop, look.why, grew=grew, gained=gained
         )
@@ -256,8 +261,31 @@ class Looker:
 
     def _has_gained(self, seen: Observation, generations: int) -> bool:
         """Return whether the program has more objects or more memory than at the first look."""
+        return self.inquiry.has_gained(*self._course_of(seen, generations))
+
+    def _is_worth_asking(self, seen: Observation, generations: int) -> bool:
+        """Return whether the last look asks who holds what was gained, if something was.
+
+        Where that is dear, the birth record or the counts must show that something stays.
+        """
+        left, inquiry = self.left(), self.inquiry
+        if not self._has_gained(seen, generations):
+            return False
+        if left is None or inquiry.grows or self._affords_last_search:
+            return True
+        return left > LEFT_BEHIND or inquiry.has_gained_much(*self._course_of(seen, generations))
+
+    @property
+    def _affords_last_search(self) -> bool:
+        """Whether the budget allows a look at holders after which no other look comes."""
+        purse = self.purse
+        return purse.spares_nothing or purse.allows(Depth.HOLDERS, self.inquiry, 0)
+
+    def _course_of(
+        self, seen: Observation, generations: int
+    ) -> tuple[Census | None, Census | None, int, int]:
         first = None if self.journal is None else self.journal.first_census
-        return self.inquiry.has_gained(first, seen.census, self._notes_held, generations)
+        return first, seen.census, self._notes_held, generations + self.loop.passed
 
     def _with_holders(
         self, look: Look, targets: Sequence[int], suspects: Sequence[str], *, last: bool
@@ -266,25 +294,27 @@ class Looker:
         tell = functools.partial(watch.after, too_many, last=last) if watch else None
         found = self._ask(targets, suspects, tell, last=last)
         if found is not None and watch is not None:
-            watch.note(too_many, found.adrift, found.adrift_bytes, last=last)
-            self._collect_if_called_for(found, watch, last=last)
+            watch.note(too_many, found.garbage, found.garbage_bytes, last=last)
+            self._collect_if_called_for(found, watch, look.seen.census, last=last)
         return replace(look, depth=Depth.HOLDERS, found=found)
 
-    def _collect_if_called_for(self, found: Inspection, watch: CycleWatch, *, last: bool) -> None:
+    def _collect_if_called_for(
+        self, found: Inspection, watch: CycleWatch, counted: Census | None, *, last: bool
+    ) -> None:
         ways = found.cycles
         # While the loop goes on, cycles of libraries are left to the program's own collector.
         if ways is None or not (ways or last) or not watch.calls_for_collection(ways.keys()):
             return
         if may_collect():
-            self._collect_cycles(found, watch)
+            self._collect_cycles(found, watch, counted)
         else:
             self._collection = Collection(
-                found.adrift,
-                bytes=found.adrift_bytes,
-                types=found.adrift_types,
+                found.garbage,
+                bytes=found.garbage_bytes,
+                types=found.garbage_types,
                 cycles=ways,
-                made=found.made_adrift,
-                born=found.born_adrift,
+                made=found.made_garbage,
+                born=found.born_garbage,
                 left=True,
             )
 
@@ -303,19 +333,22 @@ class Looker:
             self._note_no_holders(error)
             return None
 
-    def _collect_cycles(self, found: Inspection, watch: CycleWatch) -> None:
-        """Free the cycles; keep the chains and the lines of the classes that were freed."""
+    def _collect_cycles(self, found: Inspection, watch: CycleWatch, counted: Census | None) -> None:
+        """Free the cycles; keep the chains and the lines of the classes that were freed.
+
+        ``counted`` is this look's census.
+        """
         try:
             with self.purse.charged(Depth.NUMBERS):
-                freed = self.recorder.collect()
+                freed = self.recorder.collect(counted)
         except Exception as error:  # a look is worth having without its collection
             pass_on(error)
             self.safety.note("census", error)
             return
-        ways, made = found.cycles or {}, found.made_adrift
+        ways, made = found.cycles or {}, found.made_garbage
         told = {name: way for name, way in ways.items() if name in freed.types}
         lines = {name: places for name, places in made.items() if name in freed.types}
-        self._collection = replace(freed, cycles=told, made=lines, born=found.born_adrift)
+        self._collection = replace(freed, cycles=told, made=lines, born=found.born_garbage)
         self.inquiry.collected()
         watch.collected()
 

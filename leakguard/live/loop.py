@@ -249,6 +249,7 @@ class WatchedLoop:
         if not self.looker.asks_for_promised(why):
             survivors = []  # they count as alive; finding their holders would cost too much
         promised = len(survivors)
+        births = self.births.at_round_end(self._ended, last=round_.last)
         look = self.looker.generation(reading, index, why, [*survivors, *samples])
         held = look.found.held if look.found else ()
         draft = SnapshotDraft(
@@ -265,7 +266,7 @@ class WatchedLoop:
             cut=self.traced.was_cut,
             taken=round_.taken,
             passed=self._passed or None,
-            births=self.births.at_round_end(self._ended, last=round_.last),
+            births=births,
             outer=dict(self.outer),
             children=self.offspring(),
         )
@@ -306,6 +307,7 @@ class WatchedLoop:
     def last_look(self, what: str) -> None:
         """Look at the end of a run that ends without notice, as at a generation's end."""
         reading = self.looker.recorder.read_all()
+        births = self.births.at_end()
         look = self.looker.end(reading, self._rounds)
         within = f" within generation {self.round.number}" if self._opened else ""
         draft = SnapshotDraft(
@@ -313,7 +315,7 @@ class WatchedLoop:
             "end",
             generation=self.round.number,
             passed=self._passed or None,
-            births=self.births.at_end(),
+            births=births,
             outer=dict(self.outer),
         )
         self.looks.write_look(draft, look, self.round.index)

@@ -18,6 +18,7 @@ from leakguard.capture.heap.growth import PathMemory
 from leakguard.capture.heap.inspection import take_inspection, take_memory
 from leakguard.capture.heap.origins import Origin, Origins, take_origins
 from leakguard.capture.heap.result import HeapCensus, Held, Inspection
+from leakguard.model.census import Census
 from leakguard.model.holder import Proof
 from leakguard.model.holding import Holdings
 from leakguard.model.snapshot import Collection as FreedByCollection
@@ -104,9 +105,12 @@ def origins(names: Collection[str], origin_of: Callable[[object], Origin | None]
     return looks.take(lambda: take_origins(engine.instances, names, origin_of), Origins)
 
 
-def collect() -> FreedByCollection:
-    """Run one full garbage collection; return the objects that it freed, by type."""
-    return take_collection(census)
+def collect(counted: Census | None = None) -> FreedByCollection:
+    """Run one full garbage collection; return the objects that it freed, by type.
+
+    ``counted`` is a census from just before, which is used if no other thread has run since.
+    """
+    return take_collection(census, counted)
 
 
 def remember(seconds: float = LONGEST) -> PathMemory:

@@ -92,12 +92,14 @@ def give_back_collector() -> None:
     _holding.clear()
 
 
-def take_collection(census: Callable[[], HeapCensus]) -> Collection:
+def take_collection(census: Callable[[], HeapCensus], counted: Census | None = None) -> Collection:
     """Run one full collection between two censuses and return what it freed.
 
-    Finalizers of the program run, as in any collection.
+    Finalizers of the program run, as in any collection. ``counted`` is what a census has just
+    counted: it is the first of the two, unless other threads have run since.
     """
-    before, stuck = census().census, len(gc.garbage)
+    known = None if other_threads_run() else counted
+    before, stuck = known or census().census, len(gc.garbage)
     unreachable = collect()
     uncollectable = len(gc.garbage) - stuck
     after = census().census

@@ -23,7 +23,7 @@ from leakguard.capture.heap.retention import Group, Retained
 from leakguard.capture.heap.tally import ClassCount, Owned, Tally
 from leakguard.compiled_part import check_interface
 
-check_interface(_scan, 0x38619D54)
+check_interface(_scan, 0x4C2279F2)
 if len(ClassLayout._fields) != _scan.LAYOUT_FIELDS:
     raise ImportError("the compiled scan knows other layouts of classes: build it anew")
 
@@ -159,6 +159,11 @@ class CompiledGraph(_scan.Scan):
         starts = range(0, len(numbers), count)
         return PathColumns(*(numbers[start : start + count] for start in starts))
 
+    def paths_by_class(self, least: int) -> list[tuple[type, Sequence[int]]]:  # type: ignore[override]
+        """Return the paths with so many objects by the class of their first, as packed numbers."""
+        found = super().paths_by_class(least)
+        return [(cls, memoryview(paths).cast("i")) for cls, paths in found]
+
     def members(self, paths: Sequence[int]) -> Sequence[Sequence[int]]:  # type: ignore[override]
         """Return, for each path, the nodes that lie at it, as packed numbers to save memory."""
         return [memoryview(nodes).cast("i") for nodes in super().members(paths)]
@@ -167,13 +172,17 @@ class CompiledGraph(_scan.Scan):
         """Return the nodes that a node refers to, as packed numbers to save memory."""
         return memoryview(super().children(node)).cast("i")
 
+    def garbage(self, first: int) -> Sequence[int]:  # type: ignore[override]
+        """Return the nodes that nothing keeps alive but a cycle, as packed numbers."""
+        return memoryview(super().garbage(first)).cast("i")
+
     def owners(self, blocks: Sequence[int]) -> Sequence[int]:  # type: ignore[override]
         """Return the node that each block of memory belongs to, or ``NO_NODE``."""
         return memoryview(super().owners(array("Q", blocks))).cast("i")
 
     def retained(self, groups: Sequence[Group]) -> list[Retained]:  # type: ignore[override]
         """Return what each (nodes, whole) group of nodes retains."""
-        return [Retained(*entry) for entry in super().retained(groups)]
+        return [Retained(*entry) for entry in super().retained(groups)] if groups else []
 
 
 def _handed(cls: type, frameworks: Frameworks) -> int:

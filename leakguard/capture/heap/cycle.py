@@ -19,7 +19,7 @@ _CLASSES = 48
 _SAMPLES = 2
 # Most nodes that one search for a cycle follows. Chosen, to limit the time of a look.
 _REACH = 2_000
-# Most nodes without a root that are read to count the objects of each class. If there are more,
+# Most nodes that are read to count the objects of each class. If there are more,
 # only every n-th of them is read. Chosen, to limit the time of a look.
 _LOOKED_AT = 200_000
 
@@ -32,29 +32,30 @@ class Linked(TraceNodes, Protocol):
     def class_of(self, node: int) -> type: ...
 
 
-def cycles_among(graph: Linked, first: int) -> dict[str, tuple[Hop, ...]]:
-    """Return one cycle for each of the most common classes among the nodes from ``first`` on.
+def cycles_among(graph: Linked, nodes: Sequence[int]) -> dict[str, tuple[Hop, ...]]:
+    """Return one cycle for each of the most common classes among these nodes, which are garbage.
 
     The program's own classes are ranked before those of libraries, because libraries often leave
     more objects. A class is left out if its instances are only referenced by a cycle, not in it.
     """
     found = {}
-    for cls, nodes in _by_class(graph, first):
-        ways = (_way_back(graph, node, first) for node in nodes)
+    first = min(nodes, default=0)
+    for cls, samples in _by_class(graph, nodes):
+        ways = (_way_back(graph, node, first) for node in samples)
         way = next((way for way in ways if way), None)
         if way is not None:
             found[qualified_name(cls)] = _hops_along(graph, way)
     return found
 
 
-def types_from(graph: Linked, first: int) -> dict[str, int]:
-    """Return how many nodes of each type there are from ``first`` on, without the guard's own.
+def types_of(graph: Linked, nodes: Sequence[int]) -> dict[str, int]:
+    """Return how many nodes of each type there are among these, without the guard's own.
 
     The most common come first.
     """
     counts: Counter[str | None] = Counter()
     names: dict[int, str | None] = {}
-    for node in range(first, len(graph)):
+    for node in nodes:
         cls = graph.class_of(node)
         if id(cls) not in names:
             names[id(cls)] = None if is_ours(cls) else qualified_name(cls)
@@ -62,17 +63,17 @@ def types_from(graph: Linked, first: int) -> dict[str, int]:
     return {name: count for name, count in counts.most_common() if name is not None}
 
 
-def _by_class(graph: Linked, first: int) -> Iterator[tuple[type, list[int]]]:
+def _by_class(graph: Linked, nodes: Sequence[int]) -> Iterator[tuple[type, list[int]]]:
     counts: Counter[int] = Counter()
     samples: dict[int, tuple[type, list[int]]] = {}
-    stride = 1 + (len(graph) - first) // _LOOKED_AT
-    for node in range(first, len(graph), stride):
+    stride = 1 + len(nodes) // _LOOKED_AT
+    for node in nodes[::stride]:
         cls = graph.class_of(node)
         if id(cls) in samples or (is_program_class(cls) and not is_ours(cls)):
             counts[id(cls)] += 1
-            nodes = samples.setdefault(id(cls), (cls, []))[1]
-            if len(nodes) < _SAMPLES:
-                nodes.append(node)
+            its = samples.setdefault(id(cls), (cls, []))[1]
+            if len(its) < _SAMPLES:
+                its.append(node)
     own_first = sorted(counts, key=lambda key: (from_library(samples[key][0]), -counts[key]))
     for key in own_first[:_CLASSES]:
         yield samples[key]

@@ -1,36 +1,39 @@
-"""How much of what no root reaches is garbage, and how much C code still refers to."""
+"""What no root reaches: which of it is garbage, and which C code still refers to."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 from leakguard.capture.heap.half_built import referents
-from leakguard.capture.heap.walked_graph import WalkedGraph
 
-# Of more objects the references are not counted. Chosen, to limit the cost.
+# Of more objects the references are not counted in pure Python, and none counts as garbage. Chosen,
+# to limit the cost.
 _MOST_COUNTED = 300_000
+# References that are no part of the program: the graph's list of objects, and the argument of
+# ``getrefcount``.
+_OWN = 2
 
 
-def leave_ring() -> int:
-    """Leave one list that only it itself refers to; return its address."""
-    ring: list[object] = []
-    ring.append(ring)
-    return id(ring)
+class CountedNodes(Protocol):
+    """The parts of a graph that are read here."""
+
+    def __len__(self) -> int: ...
+    def object_at(self, node: int) -> Any: ...
+    def find_at(self, address: int) -> int: ...
+    def children(self, node: int) -> Sequence[int]: ...
 
 
-def garbage_bytes(walked: WalkedGraph, ring: int) -> int:
-    """Return the bytes of the objects that only garbage refers to, as the collector decides it.
+def garbage_of(graph: CountedNodes, first: int) -> list[int]:
+    """Return the nodes from ``first`` on that only garbage refers to, as the collector decides it.
 
     An object with more references than objects without a root account for is held by C code, and
-    so is what it leads to. ``ring`` is the address of a piece of garbage with one reference; it
-    tells how many references the graph itself has to each object.
+    so is what it leads to. ``first`` is the number of nodes that a root leads to.
     """
-    graph, first = walked.graph, walked.rooted
-    probe = graph.find_at(ring)
-    if probe < first or len(graph) - first > _MOST_COUNTED:
-        return walked.adrift[1]
-    own = _references(walked, probe) - 1
-    unknown = {node: _references(walked, node) - own for node in range(first, len(graph))}
+    if len(graph) - first > _MOST_COUNTED:
+        return []
+    unknown = {n: sys.getrefcount(graph.object_at(n)) - _OWN for n in range(first, len(graph))}
     for node in list(unknown):
         told = [graph.find_at(id(held)) for held in referents(graph.object_at(node))]
         for below in told or graph.children(node):
@@ -42,8 +45,4 @@ def garbage_bytes(walked: WalkedGraph, ring: int) -> int:
         fresh = [b for b in graph.children(waiting.pop()) if b >= first and b not in held]
         held.update(fresh)
         waiting += fresh
-    return sum(graph.size_of(node) for node in unknown if node not in held)
-
-
-def _references(walked: WalkedGraph, node: int) -> int:
-    return sys.getrefcount(walked.graph.object_at(node))
+    return [node for node in unknown if node not in held]

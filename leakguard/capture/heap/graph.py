@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Protocol
 
 from leakguard.capture.heap.classes import basic_size
 from leakguard.capture.heap.frameworks import OwnMemory
+from leakguard.capture.heap.garbage import garbage_of
 from leakguard.capture.heap.half_built import (
     elements_of,
     has_c_fields,
@@ -304,6 +305,15 @@ class Graph:
         sizes = zip(paths.bytes, paths.objects, strict=True)
         return [at for at, (total, objects) in enumerate(sizes) if 0 < size * objects <= total]
 
+    def paths_by_class(self, least: int) -> list[tuple[type, Sequence[int]]]:
+        """Return the paths with at least so many objects, by the class of the first one there."""
+        found: dict[int, tuple[type, list[int]]] = {}
+        for path, count in enumerate(self.path_columns().objects):
+            if count >= least:
+                cls = self.class_of(self._paths.sample(path))
+                found.setdefault(id(cls), (cls, []))[1].append(path)
+        return list(found.values())
+
     def places(self, paths: Sequence[int]) -> list[int]:
         """Return the address of the only container at each path.
 
@@ -325,7 +335,14 @@ class Graph:
         A group is (nodes, whole). If ``whole`` is true, the nodes themselves count as dropped;
         otherwise only what they refer to.
         """
-        return Retention(self, groups).measure()
+        return Retention(self, groups).measure() if groups else []
+
+    def garbage(self, first: int) -> Sequence[int]:
+        """Return the nodes that nothing keeps alive but a cycle, of those from ``first`` on.
+
+        ``first`` is the number of nodes that a root leads to.
+        """
+        return garbage_of(self, first)
 
     def close(self) -> None:
         """Release every object."""

@@ -118,11 +118,13 @@ class HeldSurvivors:
         """Return where the survivors of these nodes were made."""
         return self._survivors.plain(block for node, block in self._all if node in nodes)
 
-    def made(self, first: int, classes: Collection[str]) -> dict[str, tuple[Birthplace, ...]]:
-        """Return where instances of these classes were made, of the nodes from ``first`` on."""
+    def made(
+        self, nodes: Container[int], classes: Collection[str]
+    ) -> dict[str, tuple[Birthplace, ...]]:
+        """Return where instances of these classes were made, of these nodes."""
         by_class: defaultdict[str, list[Belonging]] = defaultdict(list)
         for node, block in self._all:
-            cls = self._graph.class_of(node) if node >= first else None
+            cls = self._graph.class_of(node) if node in nodes else None
             if cls is not None and id(cls) not in _RECYCLED and qualified_name(cls) in classes:
                 own = self._initializers.of([cls])
                 by_class[qualified_name(cls)].append(Belonging(block.row, own, own, is_entry=True))

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
-from functools import cached_property
 from itertools import islice
 
 from leakguard.capture.births import Survivors
@@ -15,12 +14,11 @@ from leakguard.capture.heap.additions import Additions
 from leakguard.capture.heap.carried_graphs import CarriedGraphs
 from leakguard.capture.heap.classes import qualified_name
 from leakguard.capture.heap.collector import collector_held
-from leakguard.capture.heap.cycle import cycles_among, types_from
+from leakguard.capture.heap.cycle import cycles_among, types_of
 from leakguard.capture.heap.device_memory import DeviceMemory
 from leakguard.capture.heap.graph import MakeGraph
 from leakguard.capture.heap.growth import PathGrowth, PathMemory
 from leakguard.capture.heap.held_survivors import HeldSurvivors
-from leakguard.capture.heap.kept_in_c import KeptInC
 from leakguard.capture.heap.large_objects import large_in
 from leakguard.capture.heap.named_holders import NamedHolders
 from leakguard.capture.heap.path_tree import NAMESPACE, NO_NODE
@@ -63,16 +61,16 @@ def take_inspection(
     with collector_held(), closing(walk_graph(make_graph, (), borrows=True)) as walked:
         graph, frameworks = walked.graph, walked.frameworks
         with frameworks.quiet():
-            look = _Questions(walked, limit)
+            garbage, garbage_bytes = walked.garbage
+            look = _Questions(walked, limit, garbage)
             born = None if survivors is None else survivors()
             holders, after, growing = look.holders(memory, suspects, born, until)
             answers = look.held(targets)
             large_objects = large_in(graph, frameworks, large, limit)
-            adrift, adrift_bytes = walked.adrift
-            wanted = tell_cycles is not None and tell_cycles(adrift, adrift_bytes)
-            cycles = cycles_among(graph, walked.rooted) if wanted else None
-            adrift_types = types_from(graph, walked.rooted) if wanted else {}
-            made_adrift = look.made_adrift(walked.rooted, cycles or ())
+            wanted = tell_cycles is not None and tell_cycles(len(garbage), garbage_bytes)
+            cycles = cycles_among(graph, garbage) if wanted else None
+            garbage_types = types_of(graph, garbage) if wanted else {}
+            made_garbage = look.made_garbage(cycles or ())
         found = Inspection(
             holders=holders,
             growing=growing,
@@ -81,13 +79,13 @@ def take_inspection(
             memory=after,
             objects=len(graph),
             bytes=graph.total_bytes(),
-            adrift=adrift,
-            adrift_bytes=adrift_bytes,
+            garbage=len(garbage),
+            garbage_bytes=garbage_bytes,
             cycles=cycles,
-            adrift_types=adrift_types,
-            made_adrift=made_adrift,
+            garbage_types=garbage_types,
+            made_garbage=made_garbage,
             unheld=look.unheld(),
-            born_adrift=look.born_adrift() if wanted else (),
+            born_garbage=look.born_garbage() if wanted else (),
             seconds=time.perf_counter() - start,
             engine=engine,
         )
@@ -111,7 +109,7 @@ def _with_lines(holders: Sequence[Holder], seconds: float) -> tuple[Holder, ...]
 def take_memory(make_graph: MakeGraph) -> PathMemory:
     """Walk the object graph for the first time; return the memory for the next look."""
     with collector_held(), closing(walk_graph(make_graph, (), borrows=True)) as walked:
-        look = _Questions(walked, 0)
+        look = _Questions(walked, 0, ())
         after, _ = look.remember(PathMemory())
         return after
 
@@ -119,10 +117,10 @@ def take_memory(make_graph: MakeGraph) -> PathMemory:
 class _Questions:
     """Answers the questions of one inspection from one walked graph."""
 
-    def __init__(self, walked: WalkedGraph, limit: int) -> None:
+    def __init__(self, walked: WalkedGraph, limit: int, garbage: Iterable[int]) -> None:
         graph, frameworks, rooted = walked.graph, walked.frameworks, walked.rooted
         self._graph = graph
-        self._rooted = rooted
+        self._garbage = frozenset(garbage)
         self._frameworks = frameworks
         self._memory_at = walked.adapters.memory_at
         self._devices = DeviceMemory(graph, walked.adapters.on_devices())
@@ -200,21 +198,15 @@ class _Questions:
         kept = self._survivors
         return () if kept is None else kept.unheld(self._places, self._garbage)
 
-    def born_adrift(self) -> tuple[Birthplace, ...]:
+    def born_garbage(self) -> tuple[Birthplace, ...]:
         """Return where garbage was made: what neither a root nor C code leads to."""
         return () if self._survivors is None else self._survivors.among(self._garbage)
 
-    @cached_property
-    def _garbage(self) -> frozenset[int]:
-        return KeptInC(self._graph, self._rooted).garbage()
-
-    def made_adrift(
-        self, first: int, classes: Collection[str]
-    ) -> dict[str, tuple[Birthplace, ...]]:
-        """Return where instances of these classes were made, of the nodes from ``first`` on."""
+    def made_garbage(self, classes: Collection[str]) -> dict[str, tuple[Birthplace, ...]]:
+        """Return where the garbage of these classes was made."""
         if self._survivors is None or not classes:
             return {}
-        return self._survivors.made(first, classes)
+        return self._survivors.made(self._garbage, classes)
 
     def _graphs(self) -> list[Holder]:
         """Describe the largest backward graphs by the tensors that hold them."""
@@ -321,13 +313,12 @@ class _Questions:
         wanted, most = set(suspects), dict[str, tuple[int, int]]()
         if not wanted:
             return []
-        several = [path for path, count in enumerate(self._paths.objects) if count >= _SEVERAL]
-        for path in several:
-            objects, sample = self._paths.objects[path], self._paths.sample[path]
-            name = qualified_name(self._graph.class_of(sample))
-            more = name in wanted and objects > most.get(name, (0, 0))[0]
-            if more and self._named.is_programs(sample):
-                most[name] = (objects, path)
+        for cls, paths in self._graph.paths_by_class(_SEVERAL):
+            name = qualified_name(cls)
+            for path in paths if name in wanted else ():
+                objects, sample = self._paths.objects[path], self._paths.sample[path]
+                if objects > most.get(name, (0, 0))[0] and self._named.is_programs(sample):
+                    most[name] = (objects, path)
         ends = [most[name][1] for name in dict.fromkeys(suspects) if name in most]
         self._suspects = [self._paths.sample[path] for path in ends]
         around = map(self._container_around, ends)

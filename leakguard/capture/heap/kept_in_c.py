@@ -27,17 +27,6 @@ class KeptInC:
         chain = self._way_to(node)
         return None if chain is None else name_along(self._graph, chain, IN_C)
 
-    def garbage(self) -> frozenset[int]:
-        """Return the nodes without a root that nothing keeps but a cycle."""
-        adrift = range(self._rooted, len(self._graph))
-        kept = {node for node in adrift if not self._above.get(node)}
-        waiting = list(kept)
-        while waiting:
-            fresh = {n for n in self._graph.children(waiting.pop()) if n >= self._rooted} - kept
-            kept |= fresh
-            waiting += fresh
-        return frozenset(adrift) - kept
-
     def _way_to(self, node: int) -> list[int] | None:
         """Return the path to a node without a root, from an object that no other object refers to.
 

@@ -14,7 +14,6 @@ from typing import Any, get_args
 
 from leakguard.capture.heap.collector import collector_held
 from leakguard.capture.heap.cuts import NOTABLE, Cut, cached_functions, cuts, import_of
-from leakguard.capture.heap.garbage import garbage_bytes, leave_ring
 from leakguard.capture.heap.graph import MakeGraph
 from leakguard.capture.heap.path_tree import NO_NODE
 from leakguard.capture.heap.walked_graph import WalkedGraph, walk_graph
@@ -29,7 +28,7 @@ _MINOR = 10
 def take_holdings(make_graph: MakeGraph) -> Holdings:
     """Return what holds memory that may be released; call it only in a copy of the process."""
     with collector_held():
-        total, found = _first_walk(make_graph, leave_ring())
+        total, found = _first_walk(make_graph)
         # Bytes of what no root reaches already. They are subtracted from what each statement
         # releases. They are measured while the cuts wait, which no root reaches either.
         adrift: int | None = None
@@ -53,16 +52,16 @@ def _ranked(told: Sequence[Holding]) -> list[Holding]:
     return sorted(told, key=order)
 
 
-def _garbage(walked: WalkedGraph, ring: int) -> Holding:
+def _garbage(walked: WalkedGraph) -> Holding:
     before, gc = import_of("gc")
     what, statement = "garbage that waits for the collector", f"{before}{gc}.collect()"
-    return Holding("cycles", what, statement, garbage_bytes(walked, ring))
+    return Holding("cycles", what, statement, walked.garbage[1])
 
 
-def _first_walk(make_graph: MakeGraph, ring: int) -> tuple[int, list[Holding]]:
+def _first_walk(make_graph: MakeGraph) -> tuple[int, list[Holding]]:
     """Return the bytes of all objects, and the garbage and the function caches with theirs."""
     with closing(walk_graph(make_graph, ())) as walked:
-        found = [_garbage(walked, ring)]
+        found = [_garbage(walked)]
         caches = list(cached_functions())
         nodes = [walked.graph.find_at(id(cache)) for _, cache in caches]
         groups = [([node], False) for node in nodes if node != NO_NODE]

@@ -82,14 +82,14 @@ class Inspection:
         memory: the sizes with which the next look is compared; numbers only.
         objects: the number of objects that the walk found.
         bytes: the size of these objects, including array memory.
-        adrift: the number of objects that no root leads to: held by running C code, or garbage that
-            waits for the collector.
-        adrift_bytes: the size of the objects that no root leads to.
-        cycles: for the most common classes among these objects, the path from an instance back to
+        garbage: the number of objects that wait for the collector: no root leads to them, and C
+            code does not hold them.
+        garbage_bytes: the size of the garbage.
+        cycles: for the most common classes of the garbage, the path from an instance back to
             itself; None if cycles were not asked for.
-        adrift_types: how many of these objects there are of each type, if cycles were asked for.
-        made_adrift: where the instances of these classes were made, according to sampled births.
-        born_adrift: where garbage was made that waits for the collector, if cycles were asked for.
+        garbage_types: how many of these objects there are of each type, if cycles were asked for.
+        made_garbage: where the instances of these classes were made, according to sampled births.
+        born_garbage: where garbage was made, if cycles were asked for.
         unheld: where what none of the holders gains was made, according to sampled births.
         seconds: wall time of the look.
         engine: ``"compiled"`` or ``"python"``.
@@ -102,12 +102,12 @@ class Inspection:
     memory: PathMemory
     objects: int
     bytes: int
-    adrift: int
-    adrift_bytes: int
+    garbage: int
+    garbage_bytes: int
     cycles: Mapping[str, tuple[Hop, ...]] | None
-    adrift_types: Mapping[str, int]
-    made_adrift: Mapping[str, tuple[Birthplace, ...]]
-    born_adrift: tuple[Birthplace, ...]
+    garbage_types: Mapping[str, int]
+    made_garbage: Mapping[str, tuple[Birthplace, ...]]
+    born_garbage: tuple[Birthplace, ...]
     unheld: tuple[Birthplace, ...]
     seconds: float
     engine: str

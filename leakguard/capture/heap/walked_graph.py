@@ -41,6 +41,15 @@ class WalkedGraph:
         """The number and the bytes of the nodes that no root leads to."""
         return len(self.graph) - self.rooted, self.graph.total_bytes() - self.rooted_bytes
 
+    @property
+    def garbage(self) -> tuple[Sequence[int], int]:
+        """The nodes that nothing keeps alive but a cycle, and their bytes; asked soon.
+
+        Whoever has held an object since the walk keeps it.
+        """
+        nodes = self.graph.garbage(self.rooted)
+        return nodes, sum(map(self.graph.size_of, nodes))
+
     def close(self) -> None:
         """Release every object."""
         self.graph.close()

@@ -136,8 +136,8 @@ class AttachedRun:
         purse = Purse(None, meter, Prices(facts.engine, 0))
         record = RemoteBirths(session) if births_are_wanted() else None
         self._births = BirthWatch(record, self._safety)
-        stays = self._births.leave_residue
-        self._looker = Looker(self._recorder, purse, self._safety, Inquiry(), None, stays)
+        left = self._births.left_behind
+        self._looker = Looker(self._recorder, purse, self._safety, Inquiry(), None, left)
         tracers = {"tracemalloc": partial(RemoteTrace, session)}
         self._tracing = Tracing("tracemalloc", tracers, grows=self.timetable.grows)
 

@@ -308,7 +308,7 @@ def test_garbage_in_a_cycle_has_no_holder(engine: Engine) -> None:
         ring.me, ring.payload = ring, bytearray(300_000)
         del ring
         after = engine.inspect()
-        assert after.adrift_bytes - before.adrift_bytes >= 300_000
+        assert after.garbage_bytes - before.garbage_bytes >= 300_000
     finally:
         gc.enable()
         gc.collect()

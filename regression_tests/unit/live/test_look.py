@@ -26,11 +26,9 @@ def looker(journal: Any = None, **known: Any) -> Looker:
     return looker_in(Purse(None, mock.Mock(), mock.Mock()), journal, **known)
 
 
-def looker_in(
-    purse: Purse, journal: Any = None, stays: Any = lambda: False, **known: Any
-) -> Looker:
+def looker_in(purse: Purse, journal: Any = None, left: Any = lambda: None, **known: Any) -> Looker:
     inquiry = dataclasses.replace(Inquiry(), **known)
-    return Looker(mock.Mock(), purse, mock.Mock(), inquiry, None, stays, journal)
+    return Looker(mock.Mock(), purse, mock.Mock(), inquiry, None, left, journal)
 
 
 def asks(looking: Looker, why: str, after: Mapping[str, TypeCount] = MANY, index: int = 59) -> bool:
@@ -63,7 +61,7 @@ def test_last_look_asks_who_holds_what_where_nothing_is_known_of_the_beginning()
 @pytest.mark.parametrize("stays", [False, True])
 def test_last_look_asks_who_holds_what_if_objects_were_gained_in_all(more, asked, stays):
     purse = Purse(None, mock.Mock(), mock.Mock())
-    looking = looker_in(purse, after_first(MANY), lambda: stays)
+    looking = looker_in(purse, after_first(MANY), lambda: 1.0 if stays else None)
     assert asks(looking, LAST, {**MANY, **more}) is asked
     assert asks(looking, "spread", {**MANY, **more}) is (asked and stays)
 
@@ -79,10 +77,34 @@ def test_last_look_asks_who_holds_what_if_objects_were_gained_in_all(more, asked
 def test_run_that_gained_nothing_ends_with_a_census_and_no_walk(more, owing, depth):
     looking = looker_in(loop_of_seconds(3.0, 0.3), after_first(MANY), owing=owing)
     looking.recorder.observe.return_value = Observation({}, {}, {}, census=Census(MANY | more))
-    looking.recorder.inspect.return_value = mock.Mock(adrift=0, adrift_bytes=0)
+    looking.recorder.inspect.return_value = mock.Mock(garbage=0, garbage_bytes=0)
 
     assert looking.end(mock.Mock(), 60).depth is depth
     assert looking.recorder.inspect.called is (depth is Depth.HOLDERS)
+
+
+@pytest.mark.parametrize(
+    ("left", "more", "asked"),
+    [
+        (None, {"app.Ticket": TypeCount(110, 7_040)}, True),
+        (0.0, {"app.Ticket": TypeCount(110, 7_040)}, False),
+        (0.0, {"list": TypeCount(1_400, 900_000)}, False),
+        (40_000.0, {"app.Ticket": TypeCount(110, 7_040)}, True),
+        (0.0, {"app.Ticket": TypeCount(130, 8_320)}, True),
+        (0.0, {"list": TypeCount(1_400, 1_300_000)}, True),
+    ],
+)
+def test_dear_search_at_the_end_needs_evidence_that_something_stays(left, more, asked):
+    dear, cheap = loop_of_seconds(3.0, 2.5), loop_of_seconds(3.0, 0.02)
+    for purse, is_asked in ((dear, asked), (cheap, True)):
+        looking = looker_in(purse, after_first(MANY), lambda: left)
+        assert asks(looking, LAST, MANY | more) is is_asked
+
+
+@pytest.mark.parametrize(("index", "asked"), [(59, False), (5, True)])
+def test_dear_search_after_a_first_look_depends_on_how_much_births_can_show(index, asked):
+    looking = looker_in(loop_of_seconds(3.0, 2.5), None, lambda: 0.0)
+    assert asks(looking, LAST, MANY, index) is asked
 
 
 def test_what_the_guard_itself_keeps_is_no_gain_of_the_program():

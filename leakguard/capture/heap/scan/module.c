@@ -117,7 +117,7 @@ static int
 join_methods(void)
 {
     PyMethodDef *rooms[] = {arrays_methods,    tensors_methods,   census_methods,    paths_methods, graph_methods,
-                            questions_methods, owners_methods,    retention_methods, own_methods};
+                            questions_methods, owners_methods,    garbage_methods,   retention_methods, own_methods};
     size_t count = 0, most = sizeof(scan_methods) / sizeof(*scan_methods) - 1;
     for (size_t i = 0; i < sizeof(rooms) / sizeof(*rooms); i++) {
         for (PyMethodDef *method = rooms[i]; method->ml_name != NULL; method++) {

@@ -223,6 +223,52 @@ scan_large_paths(Scan *scan, PyObject *arg)
     return found;
 }
 
+PyDoc_STRVAR(by_class_doc,
+"paths_by_class(least)\n--\n\n"
+"Return (class, paths) for each class of which the first object lies at some paths with at least so\n"
+"many objects; the paths are bytes that hold one int32 each.");
+
+/* The position of the class of the first object at a path with enough objects; else -1. */
+static Py_ssize_t
+class_at(const Scan *scan, const int64_t *objects, Py_ssize_t path, int64_t least)
+{
+    int32_t sample = scan->paths[path].sample;
+    if (sample < 0 || objects[path] < least) {
+        return -1;
+    }
+    const Class *cls = known_class(scan, Py_TYPE(scan->objects[sample]));
+    return cls == NULL ? -1 : cls - scan->classes;
+}
+
+static PyObject *
+scan_paths_by_class(Scan *scan, PyObject *arg)
+{
+    int64_t least = PyLong_AsLongLong(arg);
+    if (least == -1 && PyErr_Occurred()) {
+        return NULL;
+    }
+    int64_t *objects = objects_by_path(scan);
+    Nodes *found = pages_new((size_t)scan->n_classes + 1, sizeof(Nodes));
+    PyObject *all = objects == NULL || found == NULL ? PyErr_NoMemory() : PyList_New(0);
+    for (Py_ssize_t i = 0; all != NULL && i < scan->n_paths; i++) {
+        Py_ssize_t cls = class_at(scan, objects, i, least);
+        if (cls >= 0 && push(&found[cls], (int32_t)i) < 0) {
+            Py_CLEAR(all);
+        }
+    }
+    for (Py_ssize_t i = 0; found != NULL && i < scan->n_classes; i++) {
+        Py_ssize_t size = found[i].count * (Py_ssize_t)sizeof(int32_t);
+        if (all != NULL && size > 0 &&
+            append_new(all, Py_BuildValue("(Oy#)", scan->classes[i].cls, found[i].nodes, size)) < 0) {
+            Py_CLEAR(all);
+        }
+        pages_free(found[i].nodes);
+    }
+    pages_free(objects);
+    pages_free(found);
+    return all;
+}
+
 PyDoc_STRVAR(places_doc,
 "places(paths)\n--\n\n"
 "Return where the only container at each path lies in memory; 0 where there are several, or\n"
@@ -338,6 +384,7 @@ PyMethodDef paths_methods[] = {
     {"path_count", (PyCFunction)scan_path_count, METH_NOARGS, path_count_doc},
     {"containers", (PyCFunction)scan_containers, METH_NOARGS, containers_doc},
     {"large_paths", (PyCFunction)scan_large_paths, METH_O, large_paths_doc},
+    {"paths_by_class", (PyCFunction)scan_paths_by_class, METH_O, by_class_doc},
     {"places", (PyCFunction)scan_places, METH_O, places_doc},
     {"members", (PyCFunction)scan_members, METH_O, members_doc},
     {NULL, NULL, 0, NULL},

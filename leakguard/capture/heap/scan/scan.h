@@ -38,7 +38,7 @@ typedef struct {
 extern Shared shared;
 
 /* Checksum (31 bits) of _scan.pyi; see compiled_part.py. */
-#define INTERFACE 0x38619D54
+#define INTERFACE 0x4C2279F2
 
 /* How many fields of layout.py's ClassLayout class_of reads: Python does without a scan that was
    built for another number. */
@@ -422,6 +422,9 @@ extern PyMethodDef questions_methods[];
 
 /* owners.c */
 extern PyMethodDef owners_methods[];
+
+/* garbage.c */
+extern PyMethodDef garbage_methods[];
 
 /* retention.c */
 extern PyMethodDef retention_methods[];
