@@ -5,6 +5,7 @@ What explains a growth is decided by ``claims``; what no claim explains has a ro
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -24,7 +25,7 @@ from leakguard.analysis.knowledge import is_mapping
 from leakguard.analysis.ledger import RunLedger
 from leakguard.analysis.live_memory import levelled_off
 from leakguard.analysis.objects import object_rows
-from leakguard.analysis.row import LedgerRow, line_of, with_birth, with_births
+from leakguard.analysis.row import LedgerRow, line_of, lines_apart, with_birth, with_births
 from leakguard.analysis.timeline import LIVE_MEMORY
 from leakguard.analysis.tolerance import MAJORITY, NOTABLE_BYTES, SAME_COUNT, notable, same
 from leakguard.analysis.trifles import drop_trifles
@@ -180,12 +181,20 @@ def _warnings(ledger: RunLedger) -> None:
 
 
 def _rest_of_a_line(ledger: RunLedger) -> None:
-    """Add the rest to the row whose line made most: what a look saw of it may be a part."""
+    """Add the rest to the row whose line made most: what a look saw of it may be a part.
+
+    What other lines left in none of the holders stays a rest of its own.
+    """
     for rest in [row for row in ledger.rows if row.lead.source == "rest"]:
-        found = ledger.maker(rest.bytes_rate or 0.0)
+        rate, others = rest.bytes_rate or 0.0, [row for row in ledger.rows if row is not rest]
+        apart = math.fsum(left for left, _ in lines_apart(ledger.case, rate, others))
+        found = ledger.maker(rate - apart)
         if found is not None:
             ledger.add_to(*found)
             ledger.rows.remove(rest)
+            if apart:
+                lead = replace(rest.lead, rate=apart, bytes_rate=apart)
+                ledger.rows.append(replace(rest, lead=lead, bytes_rate=apart))
 
 
 def _births(ledger: RunLedger) -> None:

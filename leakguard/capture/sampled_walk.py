@@ -16,7 +16,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
@@ -295,7 +295,7 @@ def estimate(
             # What a module holds is named by it, not by a function that works at it just now; and
             # what libraries hold comes last, because there is much of it.
             walk.follow(own)
-            walk.follow(local_roots())
+            walk.follow(chain(local_roots(standard=False), local_roots(standard=True)))
             walk.follow(libraries)
             return _told(walk, before, steps)
         finally:
@@ -306,7 +306,7 @@ def estimate(
 def _roots() -> tuple[list[Root], list[Root]]:
     """Return the namespaces of the program's modules, and those of libraries."""
     parts: tuple[list[Root], list[Root]] = ([], [])
-    for root in module_roots():
+    for root in chain(module_roots(standard=False), module_roots(standard=True)):
         names = root[0]
         file = names.get("__file__") if type(names) is dict else None
         own = root[1] == "__main__" or (type(file) is str and not is_library(file))

@@ -23,7 +23,7 @@ from leakguard.capture.heap.retention import Group, Retained
 from leakguard.capture.heap.tally import ClassCount, Owned, Tally
 from leakguard.compiled_part import check_interface
 
-check_interface(_scan, 0x4C2279F2)
+check_interface(_scan, 0x341F6422)
 if len(ClassLayout._fields) != _scan.LAYOUT_FIELDS:
     raise ImportError("the compiled scan knows other layouts of classes: build it anew")
 

@@ -92,8 +92,17 @@ def _may_empty(frame: FrameType, kept: dict[str, object]) -> bool:
 
 def is_ours(frame: FrameType) -> bool:
     """Return whether a function of this package runs in the frame."""
+    return _package(frame) == OWN_PACKAGE
+
+
+def is_standard(frame: FrameType) -> bool:
+    """Return whether a function of the standard library runs in the frame."""
+    return _package(frame) in sys.stdlib_module_names
+
+
+def _package(frame: FrameType) -> str:
     name = frame.f_globals.get("__name__")
-    return type(name) is str and name.partition(".")[0] == OWN_PACKAGE
+    return name.partition(".")[0] if type(name) is str else ""
 
 
 def _references(kept: dict[str, object]) -> int:

@@ -91,6 +91,7 @@ class Graph:
         self._starts, self._ends = array("q"), array("q")
         self._kinds = bytearray()
         self._deferred: list[int] = []
+        self._put_off: set[int] = set()
         self._objects_at: Sequence[int] | None = None
         self._roots: dict[int, tuple[str, bool]] = {}
         self._next = 0
@@ -101,9 +102,21 @@ class Graph:
 
     def walk(self, roots: Iterable[tuple[object, str, bool]]) -> None:
         """Add roots, as (object, name, is a namespace), and everything reachable from them."""
-        for item, name, is_namespace in roots:
-            if id(item) not in self._index:
-                self._add_root(item, name, is_namespace)
+        self._add_roots(roots)
+        self._expand_all()
+
+    def put_off(self, roots: Iterable[tuple[object, str, bool]]) -> None:
+        """Add roots that are not followed before ``walk_put_off``, whatever leads to them."""
+        first = len(self)
+        self._add_roots(roots)
+        self._put_off.update(range(first, len(self)))
+
+    def walk_put_off(self) -> None:
+        """Follow the roots that were put off."""
+        passed = [node for node in sorted(self._put_off) if node < self._next]
+        self._put_off.clear()
+        for node in passed:
+            self._expand(node)
         self._expand_all()
 
     @staticmethod
@@ -364,6 +377,11 @@ class Graph:
             known = self._layouts[id(cls)] = (layout, deferred, wary)
         return known
 
+    def _add_roots(self, roots: Iterable[tuple[object, str, bool]]) -> None:
+        for item, name, is_namespace in roots:
+            if id(item) not in self._index:
+                self._add_root(item, name, is_namespace)
+
     def _add_root(self, item: Any, name: str, is_namespace: bool) -> None:
         node = self._add(item, NO_NODE, self._paths.root(name, is_namespace))
         self._roots[node] = (name, is_namespace)
@@ -382,6 +400,8 @@ class Graph:
         return node
 
     def _expand(self, node: int) -> None:
+        if node in self._put_off:
+            return
         item = self._objects[node]
         layout, is_deferred, wary = self._layout(type(item))
         if self._is_deferred is not None and is_deferred:

@@ -58,11 +58,14 @@ def take_inspection(
 ) -> Inspection:
     """Walk the object graph and return who holds what; see ``leakguard.capture.heap.inspect``."""
     start, until = time.perf_counter(), time.thread_time() + seconds
-    with collector_held(), closing(walk_graph(make_graph, (), borrows=True)) as walked:
+    with (
+        collector_held(),
+        closing(walk_graph(make_graph, (), borrows=True, sorts_garbage=True)) as walked,
+    ):
         graph, frameworks = walked.graph, walked.frameworks
         with frameworks.quiet():
-            garbage, garbage_bytes = walked.garbage
-            look = _Questions(walked, limit, garbage)
+            garbage, garbage_bytes = walked.garbage, walked.garbage_bytes
+            look = _Questions(walked, limit)
             born = None if survivors is None else survivors()
             holders, after, growing = look.holders(memory, suspects, born, until)
             answers = look.held(targets)
@@ -109,7 +112,7 @@ def _with_lines(holders: Sequence[Holder], seconds: float) -> tuple[Holder, ...]
 def take_memory(make_graph: MakeGraph) -> PathMemory:
     """Walk the object graph for the first time; return the memory for the next look."""
     with collector_held(), closing(walk_graph(make_graph, (), borrows=True)) as walked:
-        look = _Questions(walked, 0, ())
+        look = _Questions(walked, 0)
         after, _ = look.remember(PathMemory())
         return after
 
@@ -117,10 +120,10 @@ def take_memory(make_graph: MakeGraph) -> PathMemory:
 class _Questions:
     """Answers the questions of one inspection from one walked graph."""
 
-    def __init__(self, walked: WalkedGraph, limit: int, garbage: Iterable[int]) -> None:
+    def __init__(self, walked: WalkedGraph, limit: int) -> None:
         graph, frameworks, rooted = walked.graph, walked.frameworks, walked.rooted
         self._graph = graph
-        self._garbage = frozenset(garbage)
+        self._garbage = frozenset(walked.garbage)
         self._frameworks = frameworks
         self._memory_at = walked.adapters.memory_at
         self._devices = DeviceMemory(graph, walked.adapters.on_devices())

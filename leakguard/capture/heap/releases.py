@@ -55,12 +55,12 @@ def _ranked(told: Sequence[Holding]) -> list[Holding]:
 def _garbage(walked: WalkedGraph) -> Holding:
     before, gc = import_of("gc")
     what, statement = "garbage that waits for the collector", f"{before}{gc}.collect()"
-    return Holding("cycles", what, statement, walked.garbage[1])
+    return Holding("cycles", what, statement, walked.garbage_bytes)
 
 
 def _first_walk(make_graph: MakeGraph) -> tuple[int, list[Holding]]:
     """Return the bytes of all objects, and the garbage and the function caches with theirs."""
-    with closing(walk_graph(make_graph, ())) as walked:
+    with closing(walk_graph(make_graph, (), sorts_garbage=True)) as walked:
         found = [_garbage(walked)]
         caches = list(cached_functions())
         nodes = [walked.graph.find_at(id(cache)) for _, cache in caches]

@@ -1,4 +1,8 @@
-"""The roots of a walk: modules first, then the locals of running functions, then the rest."""
+"""The roots of a walk: modules first, then the locals of running functions, then the rest.
+
+What is the program's and its libraries' comes before what is the standard library's: an object of a
+task is named by the variable of the program's function that holds it, not by the event loop.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,12 @@ from leakguard.capture.heap.classes import (
     module_namespace,
     module_of,
 )
-from leakguard.capture.heap.frames import function_name, local_variables, running_frames
+from leakguard.capture.heap.frames import (
+    function_name,
+    is_standard,
+    local_variables,
+    running_frames,
+)
 from leakguard.capture.heap.half_built import is_blank
 from leakguard.capture.library import OWN_PACKAGE
 
@@ -28,6 +37,9 @@ Root = tuple[object, str, bool]
 _FOR_FRAMEWORKS = f"{OWN_PACKAGE}.integrations."
 # The interpreter's own name for the program, and that of a worker which was spawned.
 _MAIN = ("__main__", "__mp_main__")
+# Modules of the standard library, but that with the table of all modules: it holds modules that the
+# program made itself.
+_STANDARD = sys.stdlib_module_names - {"sys"}
 
 
 def is_ours(cls: type) -> bool:
@@ -42,17 +54,19 @@ def is_ours(cls: type) -> bool:
     return not (module.startswith(_FOR_FRAMEWORKS) and extends_a_package(cls, OWN_PACKAGE))
 
 
-def module_roots() -> Iterator[Root]:
-    """Yield the namespaces of the imported modules except the guard's own.
+def module_roots(*, standard: bool) -> Iterator[Root]:
+    """Yield the namespaces of the modules of the ``standard`` library, or of all others.
 
-    ``__main__`` comes first, and modules of the standard library come last. A module that the
-    program made itself, or loaded again from the same file under another name, is no root: what
-    holds it is ``sys.modules``.
+    ``__main__`` comes first, and the guard's own are left out. A module that the program made
+    itself, or loaded again from the same file under another name, is no root: what holds it is
+    ``sys.modules``.
     """
     modules = [(name, item) for name, item in list(sys.modules.items()) if type(name) is str]
     files: set[str] = set()
-    for name, module in sorted(modules, key=_remoteness):
-        if name.partition(".")[0] != OWN_PACKAGE and _is_imported(name, module, files):
+    for name, module in sorted(modules, key=lambda entry: entry[0] != "__main__"):
+        package = name.partition(".")[0]
+        is_wanted = package != OWN_PACKAGE and standard is (package in _STANDARD)
+        if is_wanted and _is_imported(name, module, files):
             yield _module_root(name, module)
 
 
@@ -63,10 +77,15 @@ def own_module_roots() -> Iterator[Root]:
             yield _module_root(name, module)
 
 
-def local_roots() -> Iterator[Root]:
-    """Yield the locals of running functions, main thread first, outermost function first."""
+def local_roots(*, standard: bool) -> Iterator[Root]:
+    """Yield the locals of running functions of the ``standard`` library, or of all others.
+
+    The main thread comes first, and its outermost function.
+    """
     stacks: dict[int, list[Root]] = {}
     for thread, frame in running_frames():
+        if is_standard(frame) is not standard:
+            continue
         where = function_name(frame)
         stacks.setdefault(thread, [])[:0] = [
             (value, f"local {name} in {where}()", False)
@@ -124,12 +143,3 @@ def _module_root(name: str, module: Any) -> Root:
     if derives(type(module), ModuleType):
         return module_namespace(module), name, True
     return module, name, False
-
-
-def _remoteness(entry: tuple[str, object]) -> int:
-    name, _ = entry
-    if name == "__main__":
-        return 0
-    if name.partition(".")[0] in sys.stdlib_module_names:
-        return 2
-    return 1

@@ -129,3 +129,27 @@ def test_type_that_nobody_holds_is_told_by_each_line_that_left_some_of_it():
         ("app.Frame", 300_000),
     }
     assert all("3 more" not in f.reason for f in found)
+
+
+@pytest.mark.parametrize(("elsewhere", "made"), [(70_000, 930_000), (20_000, 970_000)])
+def test_rest_that_a_holder_is_given_is_without_what_other_lines_left(elsewhere, made):
+    """A look saw half of what the line of a holder left each generation."""
+    story = RunStory()
+    sizes = {"rss": 100 * MB, "heap_in_use": 50 * MB}
+    story.baseline(State(sizes, {"app.Pool": 1}))
+    for n in range(1, ROUNDS + 1):
+        story.generation(work=State({k: v + n * MB for k, v in sizes.items()}, {"app.Pool": 1}))
+    kept, other = (
+        holder("app.streams[*]", birthplace(7, [520_000] * ROUNDS), each=520_000),
+        birthplace(9, [elsewhere] * ROUNDS),
+    )
+    places = birthplace(7, [made] * ROUNDS), other
+    births = Births(16 * MB, 0.0, 1.0, 4_096.0, places, samples=96, native_interval=4_096.0)
+    *before, last = story.run().snapshots
+    last = replace(last, holders=(kept,), births=births, unheld=(other,))
+
+    found = diagnose(replace(story.run(), snapshots=(*before, last))).findings
+    told = [(f.held_by, f.created_at, f.bytes_per_generation) for f in found]
+    apart = [(None, "train.py:9 in f9", 70_000)] if elsewhere == 70_000 else []
+    assert told == [("app.streams[*]", "train.py:7 in f7", told[0][2]), *apart]
+    assert told[0][2] == pytest.approx(made, rel=0.05)

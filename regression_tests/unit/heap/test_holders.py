@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import collections
 import functools
 import gc
@@ -276,17 +277,44 @@ class Uploader:
 
 @each_engine
 def test_what_a_thread_works_on_is_named_by_its_class(engine: Engine) -> None:
-    target, uploader = Target(), Uploader()
-    uploader.pending.append(target)
-    stop = uploader.stop
+    uploader = Uploader()
+    uploader.pending.append(Target())
+    targets, stop = uploader.pending[:], uploader.stop
     thread = threading.Thread(target=uploader.work)
     thread.start()
     del uploader
     try:
-        assert held(engine, target).held_by == f"{HERE}.Uploader.pending[*]"
+        assert engine.inspect(targets=targets).held[0].held_by == f"{HERE}.Uploader.pending[*]"
     finally:
         stop.set()
         thread.join(60)
+
+
+class Gateway:
+    def __init__(self) -> None:
+        self.watchers: set[asyncio.Task[None]] = set()
+
+    async def watch(self, order: Target, settled: asyncio.Event) -> None:
+        await settled.wait()
+
+    async def serve(self, engine: Engine) -> Held | None:
+        settled = asyncio.Event()
+        orders: list[object] = [Target() for _ in range(3)]
+        for order in orders:
+            self.watchers.add(asyncio.create_task(self.watch(order, settled)))
+        del order
+        await asyncio.sleep(0)
+        found = engine.inspect(targets=orders).held[0]
+        settled.set()
+        return found
+
+
+@each_engine
+def test_what_tasks_wait_with_is_held_by_the_program_and_not_by_the_event_loop(
+    engine: Engine,
+) -> None:
+    found = asyncio.run(Gateway().serve(engine))
+    assert found.held_by.startswith(f"{HERE}.Gateway.watchers[*] → part of _asyncio.Task → ")
 
 
 @each_engine

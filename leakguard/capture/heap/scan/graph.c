@@ -2,6 +2,8 @@
 
 #include "scan.h"
 
+#define PUT_OFF 0xff
+
 static int32_t
 add_node(Scan *scan, PyObject *item, int32_t parent, int32_t path)
 {
@@ -229,6 +231,9 @@ link_contents(Link *link, PyObject *item, const Class *cls)
 static int
 expand(Scan *scan, int32_t node)
 {
+    if (scan->kinds[node] == PUT_OFF) {
+        return 0;
+    }
     PyObject *item = scan->objects[node];
     Class *cls = class_of(scan, Py_TYPE(item));
     if (cls == NULL) {
@@ -317,17 +322,25 @@ name_root(Scan *scan, PyObject *name, int is_namespace)
     return (int32_t)PyList_GET_SIZE(scan->roots) - 1;
 }
 
-PyDoc_STRVAR(walk_doc,
-"walk(roots)\n--\n\n"
-"Add (object, name, is a namespace) roots and everything that only they lead to.");
+static int
+put_off_last(Scan *scan)
+{
+    if (reserve((void **)&scan->put_off, &scan->cap_put_off, scan->n_put_off + 1, sizeof(int32_t))) {
+        return -1;
+    }
+    scan->put_off[scan->n_put_off++] = (int32_t)scan->count - 1;
+    scan->kinds[scan->count - 1] = PUT_OFF;
+    return 0;
+}
 
-static PyObject *
-scan_walk(Scan *scan, PyObject *roots)
+/* Add (object, name, is a namespace) roots; those that are put off are not followed yet. */
+static int
+add_roots(Scan *scan, PyObject *roots, int put_off)
 {
     scan->walks = 1;
     PyObject *iterator = PyObject_GetIter(roots);
     if (iterator == NULL) {
-        return NULL;
+        return -1;
     }
     PyObject *root;
     while ((root = PyIter_Next(iterator)) != NULL) {
@@ -339,7 +352,8 @@ scan_walk(Scan *scan, PyObject *roots)
         else if (find(scan, item) < 0) {
             int32_t named = name_root(scan, name, is_namespace);
             scan->fresh = 1;
-            failed = named < 0 || add_root(scan, item, name, is_namespace, named) < 0;
+            failed = named < 0 || add_root(scan, item, name, is_namespace, named) < 0 ||
+                     (put_off && put_off_last(scan) < 0);
             scan->fresh = 0;
         }
         Py_DECREF(root);
@@ -348,7 +362,52 @@ scan_walk(Scan *scan, PyObject *roots)
         }
     }
     Py_DECREF(iterator);
-    if (PyErr_Occurred() || expand_all(scan) < 0) {
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+PyDoc_STRVAR(walk_doc,
+"walk(roots)\n--\n\n"
+"Add (object, name, is a namespace) roots and everything that only they lead to.");
+
+static PyObject *
+scan_walk(Scan *scan, PyObject *roots)
+{
+    if (add_roots(scan, roots, 0) < 0 || expand_all(scan) < 0) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(put_off_doc,
+"put_off(roots)\n--\n\n"
+"Add roots that are not followed before ``walk_put_off``, by whatever way they are reached.");
+
+static PyObject *
+scan_put_off(Scan *scan, PyObject *roots)
+{
+    if (add_roots(scan, roots, 1) < 0) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(walk_put_off_doc,
+"walk_put_off()\n--\n\n"
+"Follow the roots that were put off.");
+
+static PyObject *
+scan_walk_put_off(Scan *scan, PyObject *unused)
+{
+    for (Py_ssize_t i = 0; i < scan->n_put_off; i++) {
+        int32_t node = scan->put_off[i];
+        scan->kinds[node] = (uint8_t)shared.plain;
+        /* One that no walk has come to yet is followed in its turn. */
+        if (node < scan->next && expand(scan, node) < 0) {
+            return NULL;
+        }
+    }
+    scan->n_put_off = 0;
+    if (expand_all(scan) < 0) {
         return NULL;
     }
     Py_RETURN_NONE;
@@ -447,6 +506,8 @@ scan_walk_deferred(Scan *scan, PyObject *unused)
 PyMethodDef graph_methods[] = {
     {"borrow", (PyCFunction)scan_borrow, METH_O, borrow_doc},
     {"walk", (PyCFunction)scan_walk, METH_O, walk_doc},
+    {"put_off", (PyCFunction)scan_put_off, METH_O, put_off_doc},
+    {"walk_put_off", (PyCFunction)scan_walk_put_off, METH_NOARGS, walk_put_off_doc},
     {"walk_rest", (PyCFunction)scan_walk_rest, METH_VARARGS, walk_rest_doc},
     {"walk_deferred", (PyCFunction)scan_walk_deferred, METH_NOARGS, walk_deferred_doc},
     {NULL, NULL, 0, NULL},

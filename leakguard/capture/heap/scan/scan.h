@@ -38,7 +38,7 @@ typedef struct {
 extern Shared shared;
 
 /* Checksum (31 bits) of _scan.pyi; see compiled_part.py. */
-#define INTERFACE 0x4C2279F2
+#define INTERFACE 0x341F6422
 
 /* How many fields of layout.py's ClassLayout class_of reads: Python does without a scan that was
    built for another number. */
@@ -148,6 +148,8 @@ typedef struct {
 
     int32_t *deferred;
     Py_ssize_t n_deferred, cap_deferred;
+    int32_t *put_off;    /* roots that are not followed yet; their kind is PUT_OFF meanwhile */
+    Py_ssize_t n_put_off, cap_put_off;
     /* memory that arrays own, where it is plain: told in sums and places, not one by one */
     ArrayReader arrays;
     Extent *extents;
