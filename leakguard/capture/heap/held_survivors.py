@@ -194,15 +194,26 @@ class HeldSurvivors:
             elif itself in self._buffers and self._kinds[itself] != ELEMENT:
                 self._by_path[itself].append(_OfEntry(node, block, node))
 
-    @staticmethod
     def _rounds_of_entries(
-        found: Sequence[tuple[int, Survivor]], ways: Sequence[list[tuple[int, int]]]
+        self, found: Sequence[tuple[int, Survivor]], ways: Sequence[list[tuple[int, int]]]
     ) -> Mapping[int, Mapping[int, set[int]]]:
-        """Return, by path and by entry, the rounds in which survivors of the entry were made."""
+        """Return, by path and by entry, the rounds in which survivors of the entry were made.
+
+        A block of a recycled type may be of an earlier round than its object: it counts only where
+        an entry has no others.
+        """
         rounds: defaultdict[int, defaultdict[int, set[int]]] = defaultdict(lambda: defaultdict(set))
-        for (_, block), way in zip(found, ways, strict=True):
+        recycled: list[tuple[int, int, int]] = []
+        for (node, block), way in zip(found, ways, strict=True):
             for path, entry in way:
-                rounds[path][entry].add(block.row[1])
+                if self._is_recycled(node):
+                    recycled.append((path, entry, block.row[1]))
+                else:
+                    rounds[path][entry].add(block.row[1])
+        known = {(path, entry) for path, entries in rounds.items() for entry in entries}
+        for path, entry, round_ in recycled:
+            if (path, entry) not in known:
+                rounds[path][entry].add(round_)
         return rounds
 
     def _of_larger_memory(self, kept: list[_OfEntry]) -> list[_OfEntry]:
