@@ -2,6 +2,7 @@
 
 ``python -m regression_tests.benchmarks.unprepared.overhead FOLDER -o reports/unprepared``. The two
 runs of a pair share a core, so that it is as fast for one as for the other; each core has a pair.
+With ``--table short``, healthy programs of 10 s; FOLDER is the folder of these strangers' programs.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from regression_tests.benchmarks.unprepared.play import Played, play
 from regression_tests.benchmarks.unprepared.script import Script, scripts
 
 HERE = Path(__file__).resolve().parent
+# Tables of scripts, and the page of each.
+_OUT = {"long": "overhead.md", "short": "overhead_short.md"}
 LEGEND = """
 Each pair is the script alone and under `leakguard run`, started together on one core; CPU
 seconds are user and system time of the whole process tree. **Fixed** is what the same takes of a
@@ -34,6 +37,7 @@ def main() -> int:
     """Play, compare, write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, metavar="FOLDER")
+    parser.add_argument("--table", choices=_OUT, default="long")
     parser.add_argument("--only", action="append", default=[], metavar="NAME", help="part of it")
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--minutes", type=float, default=60.0, help="begin no pair after so many")
@@ -55,7 +59,7 @@ def main() -> int:
 
     wanted = [
         script
-        for script in scripts(HERE / "long.toml")
+        for script in scripts(HERE / f"{options.table}.toml")
         if not options.only or any(text in script.path for text in options.only)
     ]
     start = play(
@@ -67,7 +71,8 @@ def main() -> int:
             all_played.append(played)
             print(row(played, start.extra_seconds), file=sys.stderr, flush=True)
             if options.out is not None:
-                (options.out / "overhead.md").write_text(page(start, all_played), encoding="utf-8")
+                out = options.out / _OUT[options.table]
+                out.write_text(page(start, all_played), encoding="utf-8")
     print(page(start, all_played))
     return int(not all(played.same for played in all_played))
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+
 import pytest
 
 HEAVY = {"torch", "agg"}
@@ -15,6 +18,15 @@ def torch():
 @pytest.fixture(scope="session")
 def agg():
     return pytest.importorskip("matplotlib.backends.backend_agg")
+
+
+@pytest.fixture
+def only_own_garbage() -> Iterator[None]:
+    """Have no garbage but the test's own, which no collection frees."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

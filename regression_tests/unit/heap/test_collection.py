@@ -9,19 +9,13 @@ import pytest
 from leakguard.capture import heap
 from leakguard.capture.heap import collector
 
+pytestmark = pytest.mark.usefixtures("only_own_garbage")
+
 
 class Environment:
     def __init__(self) -> None:
         self.itself = self
         self.panel = bytearray(100_000)
-
-
-@pytest.fixture(autouse=True)
-def no_collector_of_its_own():
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
 
 
 def test_freed_cycles_are_counted_by_type_with_their_bytes() -> None:
@@ -51,3 +45,21 @@ def test_collector_that_the_program_has_switched_off_is_not_run_beside_its_other
     gc.disable()
     monkeypatch.setattr(collector, "other_threads_run", lambda: False)
     assert collector.may_collect()
+
+
+@pytest.mark.parametrize(("others", "times"), [(False, 1), (True, 2)])
+def test_census_of_just_before_is_not_taken_again_unless_other_threads_ran(
+    monkeypatch, others, times
+) -> None:
+    monkeypatch.setattr(collector, "other_threads_run", lambda: others)
+    taken = []
+
+    def census() -> heap.HeapCensus:
+        taken.append(heap.census())
+        return taken[-1]
+
+    for _ in range(12):
+        Environment()
+    found = collector.take_collection(census, heap.census().census)
+    assert found.types[f"{__name__}.Environment"] == 12
+    assert len(taken) == times

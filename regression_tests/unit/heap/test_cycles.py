@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import gc
-
 import pytest
 from heap_engines import Engine, each_engine
+
+pytestmark = pytest.mark.usefixtures("only_own_garbage")
 
 
 class Listening:
@@ -37,14 +37,6 @@ class Payload:
 class Carrier:
     def __init__(self) -> None:
         self.itself, self.payload = self, Payload()
-
-
-@pytest.fixture(autouse=True)
-def only_own_garbage():
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
 
 
 WAYS = {

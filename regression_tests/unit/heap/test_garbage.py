@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import functools
-import gc
 import sqlite3
 
 import pytest
 from heap_engines import Engine, each_engine
 
+pytestmark = pytest.mark.usefixtures("only_own_garbage")
+
 
 class Ring:
     def __init__(self, *parts: object) -> None:
         self.itself, self.parts = self, [*parts]
-
-
-@pytest.fixture(autouse=True)
-def only_own_garbage():
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
 
 
 def _more_garbage(engine: Engine, before: int) -> int:
