@@ -274,7 +274,7 @@ class RunBirths:
             return []
         held = {} if snapshot.unheld else self._bytes_in(holders)
         grouped = functions_of if by_function else lines_of
-        places = _apart(snapshot) or snapshot.births.places
+        places = snapshot.unheld or snapshot.births.places
         groups = grouped(place for place in places if place.place is not None).values()
         parts = []
         for group in groups:
@@ -346,20 +346,6 @@ class RunBirths:
             max(self._rounds.lasted(left.since, rounds), 1),
         )
         return Birth(place, phase, trail, on_device)
-
-
-def _apart(look: Snapshot) -> tuple[Birthplace, ...]:
-    """Return what no holder has at a look that has told it apart.
-
-    What no root leads to is garbage, unless a collection right after the look has freed hardly
-    anything of it: then C code keeps it, such as a graph of gradients that refers to itself.
-    """
-    freed = look.collection
-    if not look.unheld or freed is None or freed.left:
-        return look.unheld
-    unrooted = sum(place.bytes for place in freed.born)
-    is_kept = (freed.bytes or 0) <= OWN_SHARE * unrooted
-    return (*look.unheld, *freed.born) if is_kept else look.unheld
 
 
 def _base(path: str) -> str:

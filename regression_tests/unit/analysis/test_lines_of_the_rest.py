@@ -12,7 +12,7 @@ from leakguard.analysis.case import Case
 from leakguard.analysis.ledger import RunLedger
 from leakguard.analysis.settlement import _objects
 from leakguard.analysis.sources import growths
-from leakguard.model import Births, Collection, Run
+from leakguard.model import Births, Run
 from leakguard.model.snapshot import LOOP_ENDED
 from leakguard.testing import RunStory, State
 from regression_tests.unit.analysis.test_births_tell import MB, ROUNDS, birthplace, holder, run
@@ -96,17 +96,6 @@ def test_generations_after_the_last_measured_one_are_a_round_of_their_own():
     birth = RunBirths(whole).of_holder("app.kept[*]")
     assert (birth.trail.residue.steady, birth.trail.since, birth.trail.lasted) == (True, 13, 24)
     assert RunBirths(told).of_holder("app.kept[*]").trail.residue.steady is False
-
-
-@pytest.mark.parametrize(("freed", "told"), [(0, True), (16 * MB, False)])
-def test_what_a_collection_could_not_free_has_its_line(freed, told):
-    rooted, adrift = birthplace(7, [2e5] * ROUNDS), birthplace(7, [6e5] * ROUNDS)
-    *before, last = made_by(rooted).snapshots
-    last = replace(last, unheld=(rooted,), collection=Collection(9, bytes=freed, born=(adrift,)))
-    known = RunBirths(replace(made_by(rooted), snapshots=(*before, last)))
-
-    parts = [(round(left), birth.place.place) for left, birth in known.parts_of_bytes(8e5)]
-    assert parts == ([(800_000, "train.py:7")] if told else [(200_000, "train.py:7")])
 
 
 def test_type_that_nobody_holds_is_told_by_each_line_that_left_some_of_it():
