@@ -77,7 +77,9 @@ account_for_references(Sorting *sorting)
         PyObject *item = scan->objects[node];
         const Class *cls = known_class(scan, Py_TYPE(item));
         sorting->from = node + 1;
-        if (cls != NULL && may_traverse(cls, item) && traverse(item, account_for, sorting) < 0) {
+        /* Where the scan borrows, an object of its own that is gone by now has no count. */
+        int lives = cls != NULL && Py_REFCNT(item) > 0;
+        if (lives && may_traverse(cls, item) && traverse(item, account_for, sorting) < 0) {
             return -1;
         }
         for (uint32_t i = 0; i < scan->degrees[node]; i++) {
