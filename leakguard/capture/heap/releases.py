@@ -83,7 +83,7 @@ def _released(make_graph: MakeGraph, cut: Cut) -> int:
         place.put(None)
     try:
         with closing(walk_graph(make_graph, aside)) as walked:
-            return walked.adrift[1]
+            return walked.adrift_bytes
     finally:
         for place, kept in zip(cut.places, aside, strict=True):
             place.put(kept[0])

@@ -42,9 +42,9 @@ class WalkedGraph:
     garbage: Sequence[int] = ()
 
     @property
-    def adrift(self) -> tuple[int, int]:
-        """The number and the bytes of the nodes that no root leads to."""
-        return len(self.graph) - self.rooted, self.graph.total_bytes() - self.rooted_bytes
+    def adrift_bytes(self) -> int:
+        """The bytes of the nodes that no root leads to."""
+        return self.graph.total_bytes() - self.rooted_bytes
 
     @property
     def garbage_bytes(self) -> int:

@@ -33,25 +33,26 @@ adrift(const Sorting *sorting, const void *item)
     return node >= sorting->first ? node - sorting->first : -1;
 }
 
-static int
-account_for(PyObject *item, void *arg)
-{
-    Sorting *sorting = arg;
-    int32_t at = item == NULL ? -1 : adrift(sorting, item);
-    if (at >= 0) {
-        sorting->left[at]--;
-        sorting->visited[at] = sorting->from;
-    }
-    return 0;
-}
-
-static void
+/* Take one reference to an object away; return its position. */
+static int32_t
 give_up(Sorting *sorting, const void *item)
 {
     int32_t at = item == NULL ? -1 : adrift(sorting, item);
     if (at >= 0) {
         sorting->left[at]--;
     }
+    return at;
+}
+
+static int
+account_for(PyObject *item, void *arg)
+{
+    Sorting *sorting = arg;
+    int32_t at = give_up(sorting, item);
+    if (at >= 0) {
+        sorting->visited[at] = sorting->from;
+    }
+    return 0;
 }
 
 /* Take away the references that the scan has itself. */

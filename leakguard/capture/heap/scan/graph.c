@@ -2,6 +2,7 @@
 
 #include "scan.h"
 
+/* The kind of a root that is not followed yet. */
 #define PUT_OFF 0xff
 
 static int32_t
@@ -322,17 +323,6 @@ name_root(Scan *scan, PyObject *name, int is_namespace)
     return (int32_t)PyList_GET_SIZE(scan->roots) - 1;
 }
 
-static int
-put_off_last(Scan *scan)
-{
-    if (reserve((void **)&scan->put_off, &scan->cap_put_off, scan->n_put_off + 1, sizeof(int32_t))) {
-        return -1;
-    }
-    scan->put_off[scan->n_put_off++] = (int32_t)scan->count - 1;
-    scan->kinds[scan->count - 1] = PUT_OFF;
-    return 0;
-}
-
 /* Add (object, name, is a namespace) roots; those that are put off are not followed yet. */
 static int
 add_roots(Scan *scan, PyObject *roots, int put_off)
@@ -352,9 +342,11 @@ add_roots(Scan *scan, PyObject *roots, int put_off)
         else if (find(scan, item) < 0) {
             int32_t named = name_root(scan, name, is_namespace);
             scan->fresh = 1;
-            failed = named < 0 || add_root(scan, item, name, is_namespace, named) < 0 ||
-                     (put_off && put_off_last(scan) < 0);
+            failed = named < 0 || add_root(scan, item, name, is_namespace, named) < 0;
             scan->fresh = 0;
+            if (put_off && !failed) {
+                scan->kinds[scan->count - 1] = PUT_OFF;
+            }
         }
         Py_DECREF(root);
         if (failed) {
@@ -398,15 +390,16 @@ PyDoc_STRVAR(walk_put_off_doc,
 static PyObject *
 scan_walk_put_off(Scan *scan, PyObject *unused)
 {
-    for (Py_ssize_t i = 0; i < scan->n_put_off; i++) {
-        int32_t node = scan->put_off[i];
+    for (Py_ssize_t node = 0, count = scan->count; node < count; node++) {
+        if (scan->kinds[node] != PUT_OFF) {
+            continue;
+        }
         scan->kinds[node] = (uint8_t)shared.plain;
         /* One that no walk has come to yet is followed in its turn. */
-        if (node < scan->next && expand(scan, node) < 0) {
+        if (node < scan->next && expand(scan, (int32_t)node) < 0) {
             return NULL;
         }
     }
-    scan->n_put_off = 0;
     if (expand_all(scan) < 0) {
         return NULL;
     }

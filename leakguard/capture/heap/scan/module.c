@@ -20,17 +20,16 @@ scan_close(Scan *scan, PyObject *unused)
     PyObject **objects = scan->objects;
     Class *known = scan->classes;
     scan->count = scan->cap_objects = scan->n_classes = scan->cap_classes = 0;
-    scan->n_edges = scan->n_paths = scan->n_deferred = scan->n_put_off = scan->n_found = 0;
-    scan->next = 0;
+    scan->n_edges = scan->n_paths = scan->n_deferred = scan->n_found = scan->next = 0;
     scan->objects = NULL;
     scan->classes = NULL;
     void *blocks[] = {scan->table,  scan->class_table, scan->parents, scan->path_of, scan->degrees,
                       scan->sizes,  scan->starts,      scan->kinds,   scan->edges,   scan->deferred,
                       scan->paths,  scan->path_table,  scan->found,   scan->extents,
-                      scan->storages, scan->put_off};
+                      scan->storages};
     scan->table = NULL;
     scan->class_table = scan->parents = scan->path_of = NULL;
-    scan->edges = scan->deferred = scan->put_off = NULL;
+    scan->edges = scan->deferred = NULL;
     scan->degrees = scan->starts = NULL;
     scan->sizes = NULL;
     scan->kinds = NULL;
@@ -44,7 +43,6 @@ scan_close(Scan *scan, PyObject *unused)
     scan->mask = scan->class_mask = scan->path_mask = scan->path_used = 0;
     scan->cap_parents = scan->cap_path_of = scan->cap_degrees = scan->cap_sizes = 0;
     scan->cap_starts = scan->cap_kinds = scan->cap_edges = scan->cap_deferred = 0;
-    scan->cap_put_off = 0;
     scan->cap_paths = scan->cap_found = 0;
     for (size_t i = 0; i < sizeof(blocks) / sizeof(*blocks); i++) {
         pages_free(blocks[i]);

@@ -148,8 +148,6 @@ typedef struct {
 
     int32_t *deferred;
     Py_ssize_t n_deferred, cap_deferred;
-    int32_t *put_off;    /* roots that are not followed yet; their kind is PUT_OFF meanwhile */
-    Py_ssize_t n_put_off, cap_put_off;
     /* memory that arrays own, where it is plain: told in sums and places, not one by one */
     ArrayReader arrays;
     Extent *extents;
